@@ -57,7 +57,7 @@ var java = Language{
 			return strings.HasPrefix(function, "sun.nio.ch.") && (last == "accept" || last == "implAccept")
 		},
 		Serves: regexp.MustCompile(`^(org\.apache\.catalina\.core\.StandardServer\.await|` +
-			`org\.eclipse\.jetty\.util\.thread\.QueuedThreadPool\.join|io\.grpc\.internal\.ServerImpl\.awaitTermination)$`),
+			`org\.eclipse\.jetty\.util\.thread\.QueuedThreadPool\.join)$`), // not grpc's, as a shutdown awaits that, too
 		Selects: func(function string) bool {
 			return strings.HasPrefix(function, "sun.nio.ch.") && strings.Contains(function, "SelectorImpl.")
 		},

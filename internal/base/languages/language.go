@@ -107,7 +107,7 @@ type Waits struct {
 	Pooled func(function, file string) bool
 	// Result names the wait for a task's result, or is "". more means that its callers may be such waits, too.
 	Result func(function, file string) (name string, more bool)
-	// Connects reports whether it waits for a free connection of a pool.
+	// Connects reports whether it waits for a free connection of a pool, if it takes that from a queue.
 	Connects func(function, file string) bool
 	// Lock matches functions that wait for a lock; one called by Permit's waits for a semaphore's permit.
 	Lock, Permit *regexp.Regexp

@@ -298,6 +298,8 @@ func TestTheTargetsQuotaIsReportedBesidePrywalks(t *testing.T) {
 		{"/thumbs", "nr_periods 80\nnr_throttled 79\nthrottled_usec 7\n",
 			"warn 12% of a CPU (ROOT/sys/fs/cgroup/thumbs), used up in 79 of 80 periods since the cgroup was made"},
 		{"/thumbs", "nr_periods 800\nnr_throttled 7\n", "ok 12% of a CPU (ROOT/sys/fs/cgroup/thumbs)"},
+		{"/shop/web", "",
+			"warn 400% of a CPU (ROOT/sys/fs/cgroup/shop), used up in 20 of 80 periods since the cgroup was made"},
 		{"/side", "", "ok none that the mounted cgroups show"},
 		{"/../elsewhere", "", "ok none that the mounted cgroups show"},
 	} {
@@ -309,6 +311,10 @@ func TestTheTargetsQuotaIsReportedBesidePrywalks(t *testing.T) {
 			"sys/fs/cgroup/side/cpu.stat":       "nr_periods 0\n",
 			"sys/fs/cgroup/thumbs/cpu.max":      "12000 100000\n",
 			"sys/fs/cgroup/thumbs/cpu.stat":     c.stat,
+			"sys/fs/cgroup/shop/cpu.max":        "400000 100000\n",
+			"sys/fs/cgroup/shop/cpu.stat":       "nr_periods 80\nnr_throttled 20\n",
+			"sys/fs/cgroup/shop/web/cpu.max":    "200000 100000\n",
+			"sys/fs/cgroup/shop/web/cpu.stat":   "nr_periods 80\nnr_throttled 0\n",
 			"proc/sys/kernel/yama/ptrace_scope": "0",
 		}))
 		findings := Subject{Root: root, PID: 77}.Check()

@@ -190,14 +190,14 @@ func (c *checker) targetQuota() Finding {
 	if len(limits) == 0 {
 		return finding(OK, "none that the mounted cgroups show", "")
 	}
-	detail := describe(&limits[0])
-	stat, _ := limits[0].ReadStat()
-	if 100*stat.ThrottledPeriods < stat.Periods || stat.Periods == 0 {
-		return finding(OK, detail, "")
+	for i := range limits { // an ancestor's may be the one that is used up
+		if stat, _ := limits[i].ReadStat(); stat.Periods > 0 && 100*stat.ThrottledPeriods >= stat.Periods {
+			return finding(Warn, fmt.Sprintf("%s, used up in %d of %d periods since the cgroup was made",
+				describe(&limits[i]), stat.ThrottledPeriods, stat.Periods),
+				"prywalk record says how long it throttles now; a larger quota or fewer threads help")
+		}
 	}
-	return finding(Warn, fmt.Sprintf("%s, used up in %d of %d periods since the cgroup was made", detail,
-		stat.ThrottledPeriods, stat.Periods), "prywalk record says how long it throttles now; a larger quota or fewer "+
-		"threads help")
+	return finding(OK, describe(&limits[0]), "")
 }
 
 // enoughQuota, in CPUs, suffices for some hundred threads at 99 Hz.

@@ -48,9 +48,9 @@ func (s *Summary) ofPool(g *group) string {
 	}
 }
 
-// starvedPool names a pool of which all threads wait for results of tasks, as recordings do not have what dumps know of
-// it; it returns "" if there is none.
-func (s *Summary) starvedPool(g *group) string {
+// waitingPool names a pool of which all threads wait for results of tasks, as recordings do not have what dumps know of
+// it: whether these are tasks in its own queue. It returns "" if there is none.
+func (s *Summary) waitingPool(g *group) string {
 	all, waiting := map[string]int64{}, map[string]int64{}
 	for number, t := range s.threads {
 		if all[t.pool]++; 20*g.threads[number] >= 19*t.wall {
@@ -62,7 +62,7 @@ func (s *Summary) starvedPool(g *group) string {
 	if pool == "" || 20*g.results < 19*g.time {
 		return ""
 	}
-	return "; pool " + tabular.Shorten(pool, s.nameWidth) + " may be starved: see dump --locks"
+	return "; all threads of pool " + tabular.Shorten(pool, s.nameWidth) + " wait for results: see dump --locks"
 }
 
 // fullPool says of waits for results of tasks which other pool has no free thread, and what its threads do: "; no

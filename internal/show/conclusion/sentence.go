@@ -24,6 +24,8 @@ const (
 	// small is the part of the duration from which on time is worth a word, muchDoubt that of CPU time.
 	small     = 0.05
 	muchDoubt = 0.2
+	// busyFrom is the number of CPUs from which on a program is busy though threads sleep.
+	busyFrom = 0.3
 	// clauseFrom is the part of a thread's time from which on a wait has a clause.
 	clauseFrom = 0.2
 	// pollsFor times as much sleep as time in the run queue means that a thread polls, and does not lack a CPU.
@@ -73,6 +75,9 @@ func (s *Summary) clauses() []string {
 	length := s.length()
 	cpu, queue := float64(s.cpu)/length, float64(s.queue)/length
 	s.works = cpu+queue >= 2*small
+	queued, polling := s.queuedThreads()
+	lacksCPUs := queue >= max(cpu, 2*small) && pollsFor*s.queue >= polling
+	s.busy = lacksCPUs || cpu >= busyFrom
 	asleep, where, groups := s.asleep(length), s.where(), s.waitsByTime()
 	wait := 0.0 // without doubt
 	for _, g := range groups {
@@ -80,7 +85,6 @@ func (s *Summary) clauses() []string {
 			wait += float64(g.time) / length
 		}
 	}
-	queued, polling := s.queuedThreads()
 	held, most := s.loopHeld(length)
 	switch {
 	case s.OnlyValues != "" && where == "", cpu+queue == 0 && s.blocked == [stopped + 1]int64{},
@@ -100,8 +104,7 @@ func (s *Summary) clauses() []string {
 		main := "event loop blocked " + percent + " % of the time" + s.within(s.held, "in")
 		clauses := append([]string{main}, s.more(groups, length)...)
 		return append(clauses, s.busyToo(cpu, where)...)
-	case queue >= max(cpu, 2*small) && pollsFor*s.queue >= polling &&
-		(wait == 0 || s.queue >= groups[0].time): // other waits may be unrelated
+	case lacksCPUs && (wait == 0 || s.queue >= groups[0].time): // other waits may be unrelated
 		main := s.queued(queued, where)
 		if where != "" || cpu >= small {
 			main += s.doubts(false)
@@ -109,14 +112,14 @@ func (s *Summary) clauses() []string {
 		return append(append([]string{main}, s.more(groups, length)...), s.sleepToo()...)
 	case wait > cpu+queue && wait >= small && (groups[0].intensity(length) >= clauseFrom || wait >= 0.5):
 		s.OnlyWaits = cpu < 2*small
-		s.atEnd = cmp.Or(s.fullPool(groups[0]), s.starvedPool(groups[0]))
+		s.atEnd = cmp.Or(s.fullPool(groups[0]), s.waitingPool(groups[0]))
 		clauses := append([]string{"mostly waiting: " + s.waiting(groups[0], length)}, s.more(groups[1:], length)...)
 		clauses = append(clauses, s.next(groups[0], length)...)
 		if s.atEnd == "" {
 			clauses = append(clauses, s.sleepToo()...)
 		}
 		return append(clauses, s.busyToo(cpu, where)...)
-	case cpu >= 0.3 || cpu >= small && len(asleep) == 0:
+	case cpu >= busyFrom || cpu >= small && len(asleep) == 0:
 		busy := "busy: " + cmp.Or(where, "where is not known") + "; " + load(cpu) + s.doubts(false)
 		return append([]string{busy}, s.more(groups, length)...)
 	default:
@@ -331,10 +334,14 @@ func (s *Summary) code() (text string, time int64) {
 		}
 	}
 	below := func(f int32, in string) string { return percent(s.total[f], s.cpu) + " under " + s.function(f, in) }
-	outer := s.total[top]
-	if outer > least || under < 0 && 2*outer >= rest && !s.list[top].isMain() || under == top { // top calls under
+	outer, calls := s.total[top], len(s.below) < maxPairs && 4*s.below[pair{top, under}] < self // top calls under
+	if outer > least && calls || under < 0 && 2*outer >= rest && !s.list[top].isMain() || under == top {
 		text = below(top, percent(self, s.cpu)+" in itself")
-		if under >= 0 && under != top {
+		switch {
+		case under < 0 || under == top:
+		case 20*outer >= 19*s.cpu: // so under is within it, and its share nearly the same
+			text += ", of that " + below(under, "")
+		default:
 			text += ", " + below(under, "")
 		}
 		return text, outer

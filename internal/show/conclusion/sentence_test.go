@@ -115,7 +115,7 @@ var conclusions = []struct {
 		p.runs("t", "copy, script, pcall, eval, main", 1.9)
 		p.runs("t", "sort, script, pcall, eval, main", 1.9)
 		p.runs("t", "parse, pcall, eval, main", 1.9)
-	}, "busy: 100 % under pcall (20 % in itself), 59 % under script; 0.96 CPUs"},
+	}, "busy: 100 % under pcall (20 % in itself), of that 59 % under script; 0.96 CPUs"},
 	{"a function that calls most others", func(p *program) {
 		p.runs("t", "parse, handle, main", 2)
 		p.runs("t", "find, expr, parse, handle, main", 1.9)
@@ -123,6 +123,24 @@ var conclusions = []struct {
 		p.runs("t", "sort, expr, parse, handle, main", 1.9)
 		p.runs("t", "log, handle, main", 1.5)
 	}, "busy: 83 % under parse (21 % in itself), 61 % under expr; 0.92 CPUs"},
+	{"a function that the others call", func(p *program) {
+		p.runs("t", "execute, handle, main", 1.6)
+		p.runs("t", "execute, main", 0.9)
+		for _, f := range []string{"parse", "copy", "sort"} {
+			p.runs("t", f+", execute, handle, main", 1.5)
+			p.runs("t", f+", execute, main", 0.9)
+		}
+	}, "busy: 62 % under handle, most in execute (25 %); 0.97 CPUs"},
+	{"a function that calls all others, among too many pairs", func(p *program) {
+		for i := range int32(maxPairs) {
+			p.below[pair{-2, i}] = 1
+		}
+		p.runs("t", "eval, main", 2)
+		for _, f := range []string{"find", "copy", "sort"} {
+			p.runs("t", f+", script, eval, main", 1.9)
+		}
+		p.runs("t", "parse, eval, main", 1.9)
+	}, "busy: 59 % under script, most in eval (20 %); 0.96 CPUs"},
 	{"time spread everywhere", func(p *program) {
 		for _, f := range []string{"a", "b", "c", "d", "e"} {
 			p.runs("t", f+", main", 1.8)
@@ -356,8 +374,8 @@ var conclusions = []struct {
 		wait("http-0", "home (portal.py)", false)
 		wait("http-1", "home (portal.py)", false)
 		workers(3, func(name string) { wait(name, "build (portal.py)", true) })
-	}, "mostly waiting: 5 threads for Future.result, mostly in build (portal.py); pool worker-* may be starved: " +
-		"see dump --locks"},
+	}, "mostly waiting: 5 threads for Future.result, mostly in build (portal.py); all threads of pool worker-* wait " +
+		"for results: see dump --locks"},
 	{"sessions of PHP wait for a file", func(p *program) {
 		lock := Wait{Call: "flock", Kind: waits.FileLock, Object: "file-lock /var/lib/php/sessions/sess_0123456789abcdef0123"}
 		workers(3, func(name string) { p.waits(name, "checkout.php", 9, lock) })
@@ -561,6 +579,14 @@ var conclusions = []struct {
 		loop.Stack, loop.HoldsLoop, loop.Blocked = p.stack("score (main.py)"), true, 9*second
 		p.Add(&loop)
 	}, "mostly asleep: 1 thread sleeps in score (main.py), for what is not known"},
+	{"timers of ten event loops, each of which waits shortly between ticks", func(p *program) {
+		workers(10, func(name string) {
+			loop := p.thread(name)
+			loop.Stack, loop.HoldsLoop, loop.Blocked = p.stack("expire (main.py)"), true, 3*second/10
+			p.Add(&loop)
+			p.task("asyncio task", "expire (main.py)", 200, Wait{Call: "asyncio.sleep"})
+		})
+	}, "mostly waiting: about 200 asyncio tasks in asyncio.sleep of expire (main.py)"},
 	{"timers of an event loop", func(p *program) {
 		p.task("asyncio task", "expire (main.py)", 20, Wait{Call: "asyncio.sleep"})
 	}, "mostly waiting: about 2 asyncio tasks in asyncio.sleep of expire (main.py)"},
@@ -628,6 +654,21 @@ var conclusions = []struct {
 		})
 		p.waits("io", "[liburing.so] (liburing.so)", 10, Wait{Call: "io_uring_enter", Object: "io_uring"})
 	}, "busy: 100 % in filesort; 0.3 CPUs; 4 threads for condition in [mariadbd]"},
+	{"waits in code without names are not hidden by what hardly runs", func(p *program) {
+		p.runs("query", "parse", 1.5)
+		workers(8, func(name string) {
+			p.waits(name, "[server] (server)", 10, Wait{Call: "futex", Kind: waits.Condition, Object: "condition"})
+		})
+		p.waits("main", "loop", 10, idleBy(waits.IdleEventLoop))
+	}, "mostly waiting: 8 threads for condition in [server]; busy on 0.15 CPUs, 100 % in parse"},
+	{"waits in code without names do not hide a lack of CPUs", func(p *program) {
+		p.runs("query", "parse", 1.5)
+		p.queues("query", "parse", 8)
+		workers(8, func(name string) {
+			p.waits(name, "[server] (server)", 10, Wait{Call: "futex", Kind: waits.Condition, Object: "condition"})
+		})
+	}, "waiting for a CPU: 1 thread ran 1.50s and queued 8.00s; CPU time: 100 % in parse; 8 threads for condition in " +
+		"[server]"},
 	{"threads that also work wait within it, in code without names", func(p *program) {
 		workers(4, func(name string) {
 			p.runs(name, "filesort", 1)

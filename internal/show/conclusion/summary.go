@@ -19,6 +19,7 @@ type Summary struct {
 	unexplained, incomplete int64            // CPU time
 	ticks                   int64            // with CPU time
 	self, total             map[int32]int64  // by number of the function
+	below                   map[pair]int64   // CPU time of functions themselves; of some if it has maxPairs
 	libraries, inner        map[call]int64   // CPU time
 	collectors              map[string]int64 // CPU time; "" is the rest
 	shortLived              map[string]int64 // CPU time of short-lived child processes, by program; "" if that is unknown
@@ -35,6 +36,7 @@ type Summary struct {
 	nameWidth               int    // columns of each name in the sentence
 	brief                   bool   // without modules, pools, and the number of waiters at a time
 	works                   bool   // there is CPU time, or time in the run queue
+	busy                    bool   // so much of one that the sentence is about it unless threads wait within work
 	own                     int    // the largest of waits within work
 	atEnd                   string // follows the sentence
 	// OnlyWaits is set by [Summary.Sentence]: it is about waits within work, and hardly any CPU time.
@@ -55,6 +57,11 @@ type groupKey struct {
 	class                   class
 	call, object, in, guess string
 }
+
+// pair is a function and one that called it, perhaps through others.
+type pair struct{ function, above int32 }
+
+const maxPairs = 200_000
 
 type call struct {
 	from int32
@@ -88,7 +95,7 @@ func New(duration int64, notes []string) *Summary {
 	s := &Summary{self: map[int32]int64{}, total: map[int32]int64{}, numbers: map[Function]int32{},
 		groups: map[groupKey]*group{}, threads: map[Thread]threadTime{}, awake: map[activity]int64{},
 		rules: map[string]int64{}, libraries: map[call]int64{}, inner: map[call]int64{}, collectors: map[string]int64{},
-		shortLived: map[string]int64{}}
+		below: map[pair]int64{}, shortLived: map[string]int64{}}
 	s.duration, s.notes, s.held, s.perhapsHeld = duration, notes, newGroup(groupKey{}), newGroup(groupKey{})
 	s.Bursts = func(_, _ string) string { return "" }
 	return s
@@ -154,7 +161,9 @@ func (s *Summary) addCPU(x *Sample) {
 			s.inner[call{f, x.Inner}] += x.CPU
 		}
 		if !slices.Contains(x.Stack[:i], f) {
-			s.total[f] += x.CPU
+			if s.total[f] += x.CPU; len(s.below) < maxPairs {
+				s.below[pair{x.Stack[0], f}] += x.CPU
+			}
 		}
 	}
 }
@@ -254,8 +263,20 @@ func (s *Summary) weight(g *group) int64 {
 // isDoubtful reports whether a group is of waits that are perhaps for work, while other threads do some, or of timers
 // of a loop that may be blocked.
 func (s *Summary) isDoubtful(g *group) bool {
-	return s.works && (g.key.guess != "" || s.isNameless(g)) || g.key.call == languages.AsyncioSleep &&
-		float64(s.held.time+s.perhapsHeld.time) >= clauseFrom*s.length()
+	return s.works && g.key.guess != "" || s.busy && s.isNameless(g) ||
+		g.key.call == languages.AsyncioSleep && s.mayHoldLoop()
+}
+
+// mayHoldLoop reports whether a thread waits for long, or may do, within turns of its event loop.
+func (s *Summary) mayHoldLoop() bool {
+	for _, g := range []*group{s.held, s.perhapsHeld} {
+		for t := range g.threads {
+			if float64(s.held.threads[t]+s.perhapsHeld.threads[t]) >= clauseFrom*s.length() {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // isNameless reports whether threads that hardly do anything else wait in functions without a name, for what has none

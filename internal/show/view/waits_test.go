@@ -42,20 +42,31 @@ func TestLockOfAConditionIsNamedByTheInnermostFunction(t *testing.T) {
 
 func TestAWaitForAFreeConnectionOfPythonsPoolsIsNamed(t *testing.T) {
 	const packages = "/v/lib/python3.11/site-packages/"
-	for want, file := range map[string]string{
-		"futex: a free connection of the pool":    packages + "sqlalchemy/pool/impl.py",
-		"futex: threading.Condition in Queue.get": "/srv/impl.py",
+	const free = "futex: a free connection of the pool"
+	for _, c := range []struct {
+		takes           bool // else it waits for the pool's lock
+		get, file, want string
+	}{
+		{true, "QueuePool._do_get", packages + "sqlalchemy/pool/impl.py", free},
+		{true, "QueuePool._do_get", "/srv/impl.py", "futex: threading.Condition in Queue.get"},
+		{true, "BlockingConnectionPool.get_connection", packages + "redis/connection.py", free},
+		{false, "ConnectionPool.get_connection", packages + "redis/connection.py",
+			"futex: threading.Lock in ConnectionPool.get_connection"},
 	} {
 		s := pythonWait("Condition.wait")
 		s.Location = s.Location[:1]
-		for _, f := range [][2]string{{"Queue.get", packages + "sqlalchemy/util/queue.py"}, {"QueuePool._do_get", file},
-			{"export_csv", "/srv/ledger.py"}} {
+		stack := [][2]string{{"Queue.get", packages + "sqlalchemy/util/queue.py"}, {c.get, c.file},
+			{"export_csv", "/srv/ledger.py"}}
+		if !c.takes {
+			s.Location, stack = nil, stack[1:]
+		}
+		for _, f := range stack {
 			s.Location = append(s.Location, &profile.Location{Mapping: &profile.Mapping{File: "[CPython]"},
 				Line: []profile.Line{{Function: &profile.Function{Name: f[0], Filename: f[1]}}}})
 		}
 		w := NewWaiting(&profile.Profile{Sample: []*profile.Sample{s}}, true)
-		if got := w.waitGroup(s); got != want {
-			t.Errorf("%s: %q, want %q", file, got, want)
+		if got := w.waitGroup(s); got != c.want {
+			t.Errorf("%s in %s: %q, want %q", c.get, c.file, got, c.want)
 		}
 	}
 }

@@ -180,6 +180,8 @@ var javaIdle = []idleCase{
 	{"Java, a task of Jetty's reserved thread waits for a lock", "futex", Park, javaPark +
 		"java.util.concurrent.locks.AbstractQueuedSynchronizer.acquire|[HotSpot 17.0.15]\n" + jettyReserved, ""},
 	{"Java, a task waits for a permit", "futex", Park, javaPermit + "Shop.buy|[HotSpot 17.0.15]\n" + jettyReserved, ""},
+	{"Java, a thread waits for a permit between its jobs", "futex", Park, javaPermit +
+		"FetchWorker.run|[HotSpot 17.0.15]\njava.lang.Thread.run|[HotSpot 17.0.15]", ""},
 	{"Java, main waits for Jetty's end", "futex", Park, javaPark +
 		"java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionObject.await|[HotSpot 17.0.15]\n" +
 		"org.eclipse.jetty.util.thread.AutoLock$WithCondition.await|[HotSpot 17.0.15]\n" +
@@ -188,6 +190,9 @@ var javaIdle = []idleCase{
 	{"Java, main waits for Tomcat's end", "futex", Sleep, cond + "JavaThread::sleep|/jvm/libjvm.so\n" +
 		"java.lang.Thread.sleep|[HotSpot 17.0.15]\n" +
 		"org.apache.catalina.core.StandardServer.await|[HotSpot 17.0.15]\nShop.main|[HotSpot 17.0.15]", IdleAccept},
+	{"Java, main waits for grpc's end, perhaps in a shutdown that hangs", "futex", ObjectWait, cond +
+		"ObjectMonitor::wait|/jvm/libjvm.so\nJVM_MonitorWait|/jvm/libjvm.so\njava.lang.Object.wait|[HotSpot 17.0.15]\n" +
+		"io.grpc.internal.ServerImpl.awaitTermination|[HotSpot 17.0.15]\nShop.main|[HotSpot 17.0.15]", ""},
 	{"Java, main sleeps", "futex", Sleep, cond + "JavaThread::sleep|/jvm/libjvm.so\n" +
 		"java.lang.Thread.sleep|[HotSpot 17.0.15]\nShop.main|[HotSpot 17.0.15]", ""},
 	{"Java, a consumer's thread", "futex", Park, javaAwait +

@@ -25,12 +25,16 @@ func (s *waitingStack) takesFromQueue() bool {
 
 // awaitsResult reports a wait for a result or a lock. A semaphore's permit is neither.
 func (s *waitingStack) awaitsResult() bool {
-	matches := func(part func(*languages.Language) *regexp.Regexp) bool {
-		return slices.ContainsFunc(s.inner, func(f Frame) bool { return languages.Matches(f.Function, part) })
-	}
 	return slices.ContainsFunc(s.inner, func(f Frame) bool { return libs.Result.MatchString(f.Function) }) ||
-		matches(func(l *languages.Language) *regexp.Regexp { return l.Waits.Lock }) &&
-			!matches(func(l *languages.Language) *regexp.Regexp { return l.Waits.Permit })
+		s.innerMatches(func(l *languages.Language) *regexp.Regexp { return l.Waits.Lock }) && !s.awaitsPermit()
+}
+
+func (s *waitingStack) awaitsPermit() bool {
+	return s.innerMatches(func(l *languages.Language) *regexp.Regexp { return l.Waits.Permit })
+}
+
+func (s *waitingStack) innerMatches(part func(*languages.Language) *regexp.Regexp) bool {
+	return slices.ContainsFunc(s.inner, func(f Frame) bool { return languages.Matches(f.Function, part) })
 }
 
 func isLoop(f *Frame) bool {
@@ -112,7 +116,7 @@ func (s *waitingStack) awaitsWorkOnly() bool {
 func (s *waitingStack) onlyTakesFromQueue() bool { return s.isOnlyManaged() && s.takesFromQueue() }
 
 func (s *waitingStack) isOnlyManagedLoop() bool {
-	return s.isOnlyManaged() && isLoop(&s.outer[0]) && !s.mayAwaitLock()
+	return s.isOnlyManaged() && isLoop(&s.outer[0]) && !s.mayAwaitLock() && !s.awaitsPermit() // which limits work
 }
 
 // isLibrarysLoop reports whether the stack has no function of the program: the wait then holds up none of its work.

@@ -43,7 +43,8 @@ func (s *waitingStack) awaitsConnection() bool {
 		return false
 	}
 	l := s.outer[0].language()
-	return l != nil && l.Waits.Connects != nil && l.Waits.Connects(s.outer[0].Function, s.outer[0].File)
+	return s.takesFromQueue() && // others wait for a pool's own lock only
+		l != nil && l.Waits.Connects != nil && l.Waits.Connects(s.outer[0].Function, s.outer[0].File)
 }
 
 // PoolWorkerOf returns what a stack, innermost function first, shows; zero outside of a pool's loop.
