@@ -42,6 +42,7 @@ type dumpFlags struct {
 	goroutines bool
 	tasks      bool
 	children   bool
+	given      int // the first processes are those given; --children has added the others
 	core       coreFlags
 	changes    changeFlags
 
@@ -118,6 +119,7 @@ func (f *dumpFlags) run(limitsPause bool) error {
 	if len(f.processes.pids) == 0 && f.changes.since == "" {
 		return errs.Usage("no target: give -p PID, -n NAME or --core FILE")
 	}
+	f.given = len(f.processes.pids)
 	if f.children {
 		f.processes.pids = append(f.processes.pids, process.LivingDescendants(f.processes.pids)...)
 	}
@@ -134,15 +136,15 @@ func (f *dumpFlags) run(limitsPause bool) error {
 	return console.Print(f.dumpAll)
 }
 
-// mayMiss reports whether processes were not all given by ID or name, so that some may end or be unreadable.
-func (f *dumpFlags) mayMiss() bool { return f.processes.finder != nil || f.children }
+// mayMiss reports whether the i-th process was not given by ID or name, so that it may end or be unreadable.
+func (f *dumpFlags) mayMiss(i int) bool { return f.processes.finder != nil || i >= f.given }
 
 func (f *dumpFlags) dumpAll(w io.Writer) error {
 	defer func() { f.printNotes(w) }()
 	var first error
 	var unread unreadProcesses
 	dumped := false
-	for _, pid := range f.processes.pids {
+	for i, pid := range f.processes.pids {
 		p, err := f.dumpProcess(pid)
 		if p != nil {
 			if err := f.write(w, p); err != nil {
@@ -157,7 +159,7 @@ func (f *dumpFlags) dumpAll(w io.Writer) error {
 			dumped = true
 			continue
 		}
-		if f.mayMiss() {
+		if f.mayMiss(i) {
 			unread.add(err)
 			continue
 		}

@@ -54,7 +54,7 @@ func (f *dumpFlags) dumpLocks(w io.Writer) error {
 			defer t.Close()
 		}
 	}
-	if f.mayMiss() && errs.Of(err) == errs.Exited {
+	if (f.processes.finder != nil || f.children) && errs.Of(err) == errs.Exited {
 		err = nil
 	}
 	failed := errs.Join(first, err)
@@ -79,18 +79,17 @@ func (f *dumpFlags) dumpLocks(w io.Writer) error {
 	return failed
 }
 
-// openProcesses leaves out unreadable processes that a rule or --children selects.
-// The error joins those of processes given by ID, or
-// is [dump.ErrHung] of the first one that hangs.
+// openProcesses leaves out unreadable processes that a rule or --children selects. The error joins those of processes
+// given by ID, or is [dump.ErrHung] of the first one that hangs.
 func (f *dumpFlags) openProcesses(images *loadedcode.ImageCache) (
 	targets []*loadedcode.Process, unread unreadProcesses, failed error,
 ) {
-	for _, pid := range f.processes.pids {
+	for i, pid := range f.processes.pids {
 		t, err := openProcess(images.Open, pid)
 		switch {
 		case errors.Is(err, dump.ErrHung):
 			return nil, unread, err
-		case err != nil && f.mayMiss():
+		case err != nil && f.mayMiss(i):
 			unread.add(err)
 		case err != nil:
 			failed = errs.Join(failed, err)

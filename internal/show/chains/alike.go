@@ -93,11 +93,22 @@ func (c *Chain) alike() string {
 
 func (c *Chain) merge(x *Chain) {
 	c.Blocked, c.Threads = c.Blocked+x.Blocked, c.Threads+x.Threads
+	c.starts = append(slices.Clip(c.starts), x.starts...)
 	c.Links = slices.Clone(c.Links)
 	for i := range c.Links {
 		c.Links[i].merge(&x.Links[i])
 	}
 	mergePID(&c.End.PID, x.End.PID)
+}
+
+// countOnce subtracts the threads that merged chains have in common.
+func (c *Chain) countOnce() {
+	slices.SortFunc(c.starts, func(x, y counted) int { return cmp.Compare(x.id, y.id) })
+	for i := 1; i < len(c.starts); i++ {
+		if a, b := c.starts[i-1], c.starts[i]; a.id == b.id {
+			c.Threads -= min(a.count, b.count)
+		}
+	}
 }
 
 func (e *EndShare) alike() string { return e.End.alike() }

@@ -9,6 +9,26 @@ import (
 	"prywalk/internal/walk/waits"
 )
 
+// A recording has a chain for each object that a thread has waited for.
+func TestAThreadOfSeveralAlikeChainsIsCountedOnce(t *testing.T) {
+	var all []Interval
+	for i := range 50 {
+		w := waits.ManagedWait(waits.Semaphore, "threading.Condition", uint64(64+i), 0, false)
+		from := int64(i) * 1e8
+		all = append(all, Interval{ID: 7, PID: 7, From: from, To: from + 1e8, Blocked: 1e8, Next: NextOf(&w),
+			Link: Link{PID: 7, TID: 7, Comm: "web", Function: "home", WaitsFor: &w}})
+	}
+	r, err := Build(all, 5e9)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	_ = r.Text(&b, 9)
+	if len(r.Chains) != 50 || !strings.Contains(b.String(), "100 %  1 thread, 5.00s\n") {
+		t.Errorf("%d chains\n%s", len(r.Chains), b.String())
+	}
+}
+
 // Processes of a prefork server, goroutines, and threads at a condition each do the same: one entry, one conclusion.
 func TestChainsThatAreAlikeAreOneEntry(t *testing.T) {
 	bank := []waits.Peer{{PID: 5, Name: "bank"}}
@@ -38,7 +58,7 @@ func TestChainsThatAreAlikeAreOneEntry(t *testing.T) {
 		want string
 	}{
 		{server, "3 of 4 blocked threads of php (several processes) end outside, at bank (pid 5), which was not looked at; " +
-			"prywalk dump --chains -p PID,…,5 includes that process\n4 blocked threads, without idle waits\n\n" +
+			"prywalk dump --chains --match '^(php|bank)$' includes both\n4 blocked threads, without idle waits\n\n" +
 			"share  the chain ends\n 75 %  outside, at bank (pid 5), which was not looked at\n" +
 			" 25 %  in sleep of php (pid 6), which sleeps\n\n" +
 			"share  the chain passes through\n 75 %  bank (pid 5)\n\nshare  chains\n 75 %  3 threads\n" +

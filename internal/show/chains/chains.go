@@ -81,6 +81,9 @@ type End struct {
 	Why string `json:"why,omitempty"`
 }
 
+// counted is a thread, or an interval of equal tasks, with their number.
+type counted struct{ id, count int }
+
 // Chain is a way from waiting threads to what they wait for in the end.
 type Chain struct {
 	// Blocked is the time of these waits, in nanoseconds. A dump knows no times.
@@ -94,8 +97,8 @@ type Chain struct {
 	Meanwhile []Link `json:"meanwhile,omitempty"`
 
 	way       *node
-	start     int   // the thread that was counted last
-	unlabeled int64 // blocked time of tasks without an ID, in nanoseconds
+	starts    []counted // the threads that are counted, by their IDs
+	unlabeled int64     // blocked time of tasks without an ID, in nanoseconds
 }
 
 // EndShare is an end with all chains that lead to it.

@@ -439,11 +439,12 @@ func (b *builder) end(way *node, e End, value int64) {
 		b.ends[k], b.order = c, append(b.order, c)
 	}
 	c.Blocked += value
+	n := len(c.starts)
 	switch {
 	case b.count == 0:
 		c.unlabeled += value
-	case c.start != b.start:
-		c.start = b.start
+	case n == 0 || c.starts[n-1].id != b.start:
+		c.starts = append(c.starts, counted{b.start, b.count})
 		c.Threads += b.count
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -224,15 +225,16 @@ func (r *Report) conclude() string {
 	}
 	top := &order[0]
 	text := ends(top) + top.End.phrase()
-	if top.End.Kind == Outside && top.End.Why == "" && top.End.PID != several && top.End.PID != first.PID {
-		command, pids := "dump --chains", fmt.Sprint(first.PID)
+	if e := &top.End; e.Kind == Outside && e.Why == "" && (e.PID != first.PID || e.PID == several && e.Comm != first.Comm) {
+		command := "dump --chains"
 		if r.Blocked > 0 {
 			command = "record"
 		}
-		if first.PID == several {
-			pids = "PID,…"
+		if first.PID == several || e.PID == several {
+			return text + fmt.Sprintf("; prywalk %s --match '^(%s|%s)$' includes both", command,
+				regexp.QuoteMeta(first.Comm), regexp.QuoteMeta(e.Comm))
 		}
-		return text + fmt.Sprintf("; prywalk %s -p %s,%d includes that process", command, pids, top.End.PID)
+		return text + fmt.Sprintf("; prywalk %s -p %d,%d includes that process", command, first.PID, e.PID)
 	}
 	if top.End.isKnown() {
 		return text
@@ -347,6 +349,9 @@ const minShare = 0.005
 func (r *Report) Text(w io.Writer, rows int) error {
 	out := printable.NewWriter(w)
 	all, ends := fold(r.Chains), fold(r.Ends)
+	for i := range all {
+		all[i].countOnce()
+	}
 	links := r.through(all)
 	out.Printf("%s\n", r.Conclusion)
 	if r.Threads == 0 {

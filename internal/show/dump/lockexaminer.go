@@ -39,11 +39,11 @@ type examinedProcess struct {
 func ExamineLocks(targets []*loadedcode.Process, o Options) (_ *locks.Locks, err error) {
 	out := locks.New()
 	out.Origin = o.origin()
-	defer func() { out.UnreadChildren = len(process.LivingDescendants(o.others)) }()
 	o.goroutineLocks = true
 	for _, t := range targets {
 		o.others = append(o.others, t.PID)
 	}
+	out.UnreadChildren = len(process.LivingDescendants(o.others))
 	if o.Names == nil {
 		o.Names = symbols.NewNamer()
 		defer func() {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"prywalk/internal/base/languages"
+	"prywalk/internal/base/tabular"
 	"prywalk/internal/show/chains"
 	"prywalk/internal/show/dump/stacks"
 	"prywalk/internal/walk/waits"
@@ -40,6 +41,9 @@ func (l *Locks) FollowChains(c Checker) (err error) {
 	b.setFinal(c)
 	if l.Followed, err = chains.Build(b.all, 0); err != nil {
 		return err
+	}
+	if n := l.UnreadChildren; n > 0 {
+		l.Followed.Conclusion += "; not read: " + tabular.Plural(int64(n), "child process")
 	}
 	for _, p := range l.Processes {
 		for _, text := range []string{p.PendingTasks(), p.OpenClients()} {

@@ -23,7 +23,8 @@ type Lock struct {
 	IdleWaiters []int `json:"idle_waiters,omitempty"`
 	// OwnerThread is the owner's stack while it held the lock; nil if it was not sampled then.
 	OwnerThread *stacks.Thread `json:"owner_thread,omitempty"`
-	// Likely are the threads inside of the lock's block by their stacks, if the lock stores no owner.
+	// Likely are the threads inside of the lock's block by their stacks, if the lock stores no owner, or the only thread
+	// of the process that took a file lock.
 	Likely []LikelyOwner `json:"likely_owners,omitempty"`
 }
 
@@ -63,14 +64,14 @@ type Locks struct {
 	// ThreadlessTasks are the kinds of tasks, other than goroutines, that can wait for each other without a thread that
 	// shows it: "asyncio's tasks", "virtual threads".
 	ThreadlessTasks []string `json:"unexamined,omitempty"`
+	// UnreadChildren is the number of child processes that were not read. The verdict is not about these.
+	UnreadChildren int `json:"unread_children,omitempty"`
 	// UnsampledOwners is the number of locks whose owner was not sampled. Such an owner may wait, too.
 	UnsampledOwners int `json:"-"`
 	// UnchangedFor is for how long at least the deadlocks' members did not run; 0 for a core.
 	UnchangedFor time.Duration `json:"-"`
 
 	Processes []*stacks.Process `json:"-"`
-	// UnreadChildren is the number of child processes that are not among Processes.
-	UnreadChildren int `json:"-"`
 	// Followed are the chains of all waits, if they are asked for.
 	Followed *chains.Report `json:"-"`
 }

@@ -5,9 +5,12 @@ package locks
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
+	"prywalk/internal/base/errs"
 	"prywalk/internal/base/schema"
+	"prywalk/internal/show/chains"
 	"prywalk/internal/show/dump/stacks"
 	"prywalk/internal/walk/waits"
 )
@@ -50,6 +53,37 @@ func TestTheOnlyThreadOfTheProcessThatTookAFileLockIsItsLikelyOwner(t *testing.T
 	l.Processes = []*stacks.Process{waitsFor(1, 9), holder}
 	if l.Examine(AsRead{}); len(l.Locks[0].Likely) > 0 {
 		t.Errorf("one of two threads: %+v", l.Locks[0].Likely)
+	}
+	l = New()
+	l.Processes = []*stacks.Process{waitsFor(1, 9), {PID: 9, Failed: map[string]int64{errs.MaxPause.Word(): 1}}}
+	if l.Examine(AsRead{}); len(l.Locks[0].Likely) > 0 {
+		t.Errorf("a thread that was not read: %+v", l.Locks[0].Likely)
+	}
+}
+
+func TestProcessesThatWaitForEachOthersFileLocksAreACycleOfChains(t *testing.T) {
+	l := New()
+	for pid := 1; pid <= 2; pid++ {
+		l.Processes = append(l.Processes, &stacks.Process{PID: pid, Name: "app", Threads: []stacks.Thread{{TID: pid, State: "S",
+			Wait: "flock", WaitsFor: &waits.Wait{Kind: waits.FileLock, FD: &waits.OpenFile{Path: fmt.Sprint("/srv/", 3-pid)},
+				Ownership: waits.Ownership{OwnerProcess: 3 - pid}}}}})
+	}
+	l.Examine(AsRead{})
+	if err := l.FollowChains(AsRead{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range l.Followed.Chains {
+		if c.End.Kind != chains.Deadlock {
+			t.Errorf("%+v", c)
+		}
+	}
+}
+
+func TestChildrenThatWereNotReadAreNamedBesideTheConclusionOfChains(t *testing.T) {
+	l := New()
+	l.UnreadChildren = 8
+	if err := l.FollowChains(AsRead{}); err != nil || !strings.HasSuffix(l.Followed.Conclusion, "; not read: 8 child processes") {
+		t.Errorf("%q (%v)", l.Followed.Conclusion, err)
 	}
 }
 

@@ -28,7 +28,7 @@ func WriteLocks(w io.Writer, l *locks.Locks) error {
 	blocked, idle := byIdleness(l)
 	printable.Fprintf(&b, "%s; %s\n", waitersText(l, blocked), verdictText(l))
 	if n := l.UnreadChildren; n > 0 {
-		printable.Fprintf(&b, "not read: %s (--children reads them, too)\n", count(n, "child process"))
+		printable.Fprintf(&b, "not read: %s (--children reads those that it may)\n", count(n, "child process"))
 	}
 	for _, c := range l.Deadlocks {
 		writeDeadlock(&b, l, c)
