@@ -225,7 +225,8 @@ func (r *Report) conclude() string {
 	}
 	top := &order[0]
 	text := ends(top) + top.End.phrase()
-	if e := &top.End; e.Kind == Outside && e.Why == "" && (e.PID != first.PID || e.PID == several && e.Comm != first.Comm) {
+	e := &top.End
+	if e.Kind == Outside && e.Why == "" && (e.PID != first.PID || e.PID == several && e.Comm != first.Comm) {
 		command := "dump --chains"
 		if r.Blocked > 0 {
 			command = "record"

@@ -20,8 +20,8 @@ type Peers struct {
 	nextScan int64                 // in nanoseconds of CLOCK_MONOTONIC
 }
 
-// listAgainAt calls list, and returns when it may be called again: it gets at most 1/200 of a CPU, however long it waits
-// for one on a busy host.
+// listAgainAt calls list, and returns when it may be called again: it gets at most 1/200 of a CPU, however long it
+// waits for one on a busy host.
 func listAgainAt(now func() int64, list func()) int64 {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

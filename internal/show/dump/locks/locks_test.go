@@ -64,9 +64,10 @@ func TestTheOnlyThreadOfTheProcessThatTookAFileLockIsItsLikelyOwner(t *testing.T
 func TestProcessesThatWaitForEachOthersFileLocksAreACycleOfChains(t *testing.T) {
 	l := New()
 	for pid := 1; pid <= 2; pid++ {
-		l.Processes = append(l.Processes, &stacks.Process{PID: pid, Name: "app", Threads: []stacks.Thread{{TID: pid, State: "S",
-			Wait: "flock", WaitsFor: &waits.Wait{Kind: waits.FileLock, FD: &waits.OpenFile{Path: fmt.Sprint("/srv/", 3-pid)},
-				Ownership: waits.Ownership{OwnerProcess: 3 - pid}}}}})
+		w := &waits.Wait{Kind: waits.FileLock, FD: &waits.OpenFile{Path: fmt.Sprint("/srv/", 3-pid)},
+			Ownership: waits.Ownership{OwnerProcess: 3 - pid}}
+		l.Processes = append(l.Processes, &stacks.Process{PID: pid, Name: "app",
+			Threads: []stacks.Thread{{TID: pid, State: "S", Wait: "flock", WaitsFor: w}}})
 	}
 	l.Examine(AsRead{})
 	if err := l.FollowChains(AsRead{}); err != nil {
@@ -82,7 +83,8 @@ func TestProcessesThatWaitForEachOthersFileLocksAreACycleOfChains(t *testing.T) 
 func TestChildrenThatWereNotReadAreNamedBesideTheConclusionOfChains(t *testing.T) {
 	l := New()
 	l.UnreadChildren = 8
-	if err := l.FollowChains(AsRead{}); err != nil || !strings.HasSuffix(l.Followed.Conclusion, "; not read: 8 child processes") {
+	err := l.FollowChains(AsRead{})
+	if err != nil || !strings.HasSuffix(l.Followed.Conclusion, "; not read: 8 child processes") {
 		t.Errorf("%q (%v)", l.Followed.Conclusion, err)
 	}
 }

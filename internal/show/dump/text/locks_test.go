@@ -111,7 +111,8 @@ func TestAnAllClearNamesTheChildrenThatItDoesNotCover(t *testing.T) {
 		UnreadChildren: 8}
 	var b strings.Builder
 	_ = WriteLocks(&b, l)
-	const want = "no thread waits for a lock; no deadlock\nnot read: 8 child processes (--children reads those that it may)\n"
+	const want = "no thread waits for a lock; no deadlock\n" +
+		"not read: 8 child processes (--children reads those that it may)\n"
 	if !strings.Contains(b.String(), want) {
 		t.Error(b.String())
 	}
