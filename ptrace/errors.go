@@ -127,6 +127,8 @@ func OpenMemory(tid int) *Memory { return procmem.OpenMemory(tid) }
 func OpenThread(pid, tid int) *ThreadFiles { return procmem.OpenThread(pid, tid, nil) }
 
 // Now returns the time on CLOCK_MONOTONIC.
+//
+//go:nosplit
 func Now() Moment { return Moment(procmem.Now()) }
 
 // Pin prevents pre-emption of the calling goroutine until [Unpin]; pairs nest. Meanwhile ordinary system calls abort

@@ -9,7 +9,11 @@ import "time"
 type Moment int64
 
 // Add returns the moment d later.
+//
+//go:nosplit
 func (m Moment) Add(d time.Duration) Moment { return m + Moment(d) }
 
 // Sub returns the time since an earlier moment.
+//
+//go:nosplit
 func (m Moment) Sub(earlier Moment) time.Duration { return time.Duration(m - earlier) }
