@@ -110,7 +110,7 @@ func (f *dumpFlags) run(limitsPause bool) error {
 	if f.changes.diff != "" {
 		return console.Print(f.dumpDiff)
 	}
-	if f.core.core != "" || f.core.sysroot != "" {
+	if f.core.file != "" || f.core.sysroot != "" {
 		return console.Print(f.dumpCore)
 	}
 	if err := f.processes.setTargets(); err != nil {

@@ -48,7 +48,7 @@ func (f *dumpFlags) checkChanges(changed func(flag string) bool) error {
 		return nil
 	case n > 1:
 		return errs.Usage("give one of --since, --diff and --watch")
-	case f.locks || f.chains || f.merge || f.core.core != "":
+	case f.locks || f.chains || f.merge || f.core.file != "":
 		return errs.Usage("--since, --diff and --watch cannot be combined with --locks, --merge or --core")
 	case changed("diff") && f.changes.later == "":
 		return errs.Usage("--diff takes two files: prywalk dump --diff EARLIER LATER")

@@ -18,16 +18,16 @@ import (
 	"prywalk/internal/walk/core"
 )
 
-type coreFlags struct{ core, sysroot string }
+type coreFlags struct{ file, sysroot string }
 
 func (f *coreFlags) addTo(fl *pflag.FlagSet) {
-	fl.StringVar(&f.core, "core", "", "read this core file instead of a process")
+	fl.StringVar(&f.file, "core", "", "read this core file instead of a process")
 	fl.StringVar(&f.sysroot, "sysroot", "", "directory with the files of the machine that wrote the core")
 }
 
 func (f *dumpFlags) checkCore() error {
 	switch {
-	case f.core.core == "":
+	case f.core.file == "":
 		return errs.Usage("--sysroot is for cores: give --core FILE")
 	case len(f.processes.pids) > 0 || f.processes.name != "" || f.processes.all || f.processes.hasRule():
 		return errs.Usage("give either --core FILE or what selects processes (-p, -n, --all, %s), not both", ruleFlags)
@@ -43,7 +43,7 @@ func (f *dumpFlags) dumpCore(w io.Writer) error {
 	if err := f.checkCore(); err != nil {
 		return err
 	}
-	return f.withCore(f.core.core, func(c *core.Core) error {
+	return f.withCore(f.core.file, func(c *core.Core) error {
 		if f.locks || f.chains {
 			return f.dumpCoreLocks(w, c)
 		}
