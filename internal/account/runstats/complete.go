@@ -31,12 +31,13 @@ const (
 	fewTicks  = 20
 )
 
-func hasLittleCPU(s *Stats) bool {
-	return s.ProfiledCPU <= littleCPU*s.Seconds || s.Freq > 0 && s.ProfiledCPU*s.Freq < fewTicks
+// hasLittleCPU takes the rate of the ticks.
+func hasLittleCPU(s *Stats, freq float64) bool {
+	return s.ProfiledCPU <= littleCPU*s.Seconds || freq > 0 && s.ProfiledCPU*freq < fewTicks
 }
 
 func completeCPU(s *Stats) string {
-	if hasLittleCPU(s) {
+	if hasLittleCPU(s, s.Freq) {
 		return Percent(s.Complete, s.Samples) + " of samples with complete stacks"
 	}
 	c := cpuCompleteness(s)
@@ -46,9 +47,11 @@ func completeCPU(s *Stats) string {
 // ReachedRateShare is the share of the requested rate from which on the rate counts as reached.
 const ReachedRateShare = 0.9
 
+// timeBetweenSamples is "" of targets that hardly run, at the rate that was asked for: a limit that lowers the rate is
+// mentioned if they do run.
 func timeBetweenSamples(s *Stats) string {
 	lost := s.UnobservedCPU - s.ShortLivedCPU - s.ExitedUnseenCPU
-	if lost < minReportedTime || lost < incomplete.MuchUnsampled*s.ProfiledCPU {
+	if hasLittleCPU(s, s.FreqAsked) || lost < minReportedTime || lost < incomplete.MuchUnsampled*s.ProfiledCPU {
 		return ""
 	}
 	return fmt.Sprintf("%s of CPU time has no function: %s", percentOf(lost/s.ProfiledCPU), whyBetweenSamples(s, lost))

@@ -66,6 +66,16 @@ func TestOfTargetsThatHardlyRunTheShareOfSamplesIsShown(t *testing.T) {
 	}
 }
 
+func TestNoNoteIsOnCPUTimeOfTargetsThatHardlyRun(t *testing.T) {
+	for cpu, want := range map[float64]int{0.19: 0, 0.35: 1} {
+		s := &Stats{}
+		s.Freq, s.FreqAsked, s.Seconds, s.ProfiledCPU, s.UnobservedCPU, s.TicksWithheld = 30, 99, 3, cpu, 0.7*cpu, 31
+		if notes := Losses(s); len(notes) != want {
+			t.Errorf("%v s of CPU time: %q, want %d notes", cpu, notes, want)
+		}
+	}
+}
+
 // Nine of ten seconds have no sample, of the rest a half is cut.
 func TestTimeBetweenSamplesIsNotCalledComplete(t *testing.T) {
 	s := &Stats{}
