@@ -18,8 +18,8 @@ type jsonFigure struct {
 	Old float64 `json:"old"`
 	// New is the later value.
 	New float64 `json:"new"`
-	// Margin is half of the 95 % interval of the change, of all values together: what exceeds it is sure, or 0 if that is
-	// unknown.
+	// Margin is half of the 95 % interval of the change, of all values together: what exceeds it is sure. It is 0 if
+	// that is unknown.
 	Margin float64 `json:"within"` // users rely on this name, and on sure
 	// Significant reports that the change is significant.
 	Significant bool `json:"sure"`
