@@ -21,12 +21,15 @@ type endpoint struct {
 	reads, writes bool
 }
 
+// NoOtherEnd is the state of a pipe whose other end was looked for, and no process has it.
+const NoOtherEnd = "no process found at the other end"
+
 // addPipePeers takes the id of a named pipe.
 func (f *OpenFiles) addPipePeers(d *OpenFile, fifo string) {
 	ends, ok := f.endpoints(d.Path, fifo)
 	d.addPeers(f.pid, ends, true)
 	if ok && len(d.Peers) == 0 {
-		d.State = "no process found at the other end"
+		d.State = NoOtherEnd
 	}
 }
 
