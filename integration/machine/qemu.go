@@ -247,9 +247,31 @@ func (c *Console) CheckJob(t *testing.T, j Job) {
 	out := strings.Join(r.Output, "\n")
 	passed := strings.Contains(out, "--- PASS: ") || !slices.Contains(j.Args, "-test.v")
 	if r.Status != "ok" || !strings.Contains(out, "\nPASS") || !passed {
-		t.Fatalf("status %s after %s s, want ok, PASS and a test that passed\n%s", r.Status, r.Seconds, out)
+		t.Fatalf("status %s after %s s, want ok, PASS and a test that passed\n%s", r.Status, r.Seconds,
+			strings.Join(unpassed(r.Output), "\n"))
 	}
 	t.Logf("%d tests in %s s%s", strings.Count(out, "--- PASS: "), r.Seconds, r.table())
+}
+
+// unpassed leaves the output of tests that passed or were skipped out of a test binary's output with -test.v.
+func unpassed(lines []string) (rest []string) {
+	begin, name := 0, "" // of the section that a test's output is in
+	for _, line := range lines {
+		words := append(strings.Fields(line), "", "", "")
+		top := !strings.HasPrefix(line, " ") && !strings.Contains(words[2], "/")
+		rest = append(rest, line)
+		switch words[0] + words[1] {
+		case "===RUN", "===CONT", "===NAME":
+			if top {
+				begin, name = len(rest)-1, words[2]
+			}
+		case "---PASS:", "---SKIP:":
+			if top && words[2] == name {
+				rest, name = rest[:begin], ""
+			}
+		}
+	}
+	return rest
 }
 
 func (r *Result) table() string {

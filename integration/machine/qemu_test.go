@@ -40,3 +40,21 @@ func TestOnlyAMachineWithoutAFailureIsLeftToItsRemedy(t *testing.T) {
 		}
 	}
 }
+
+func TestOutputOfTestsThatPassedIsLeftOut(t *testing.T) {
+	const failed = "=== RUN   TestTwo\n=== RUN   TestTwo/a\n    why\n    --- FAIL: TestTwo/a (0.00s)\n" +
+		"--- FAIL: TestTwo (1.00s)\n"
+	const paused = "=== RUN   TestOne\n=== PAUSE TestOne\n"
+	for text, want := range map[string]string{
+		failed:                   failed,
+		"--- PASS: TestOne ()\n": "--- PASS: TestOne ()\n",
+		"=== RUN   TestOne\n    seen\n    --- PASS: TestOne/a ()\n--- PASS: TestOne ()\n" + failed + "FAIL\n": failed +
+			"FAIL\n",
+		paused + failed + "=== CONT  TestOne\n--- SKIP: TestOne ()\n": paused + failed,
+		failed + "=== RUN   TestThree\npanic: it\n":                   failed + "=== RUN   TestThree\npanic: it\n",
+	} {
+		if got := strings.Join(unpassed(strings.Split(text, "\n")), "\n"); got != want {
+			t.Errorf("of %q are left %q, want %q", text, got, want)
+		}
+	}
+}
