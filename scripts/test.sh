@@ -30,7 +30,10 @@ case " ${GOFLAGS:-}" in
 esac
 export GOFLAGS="${GOFLAGS:-} -trimpath"
 # The long ones begin first: go test starts packages, and prints their results, in the order that it is given.
-long='./integration ./integration/torture ./internal/watch/sampler ./integration/oracle ./internal/show/dump ./integration/agent'
+long='./integration ./internal/show/dump ./internal/watch/sampler ./cmd/prywalk ./integration/torture
+	./internal/store/profile ./docs ./report ./internal/code/symbols ./internal/walk/runtimes/php/live
+	./internal/walk/runtimes/ruby/live ./integration/oracle ./internal/walk/runtimes/hotspot/live
+	./internal/walk/runtimes/v8/live ./internal/walk/runtimes/cpython/live ./internal/command/recording'
 alone='./counts ./deadlocks'
 
 # tests MODULE PACKAGES_AND_FLAGS: the events of some tests.
