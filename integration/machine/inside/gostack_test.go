@@ -54,8 +54,8 @@ func recordGo(t *testing.T, enough func(*goCounts) bool, args ...string) {
 		return enough(c) && byKernel*2 <= s.KernelSampled
 	}, append(args, "--stats", file)...)
 	if (c.inSignal+c.notCopied+c.unread)*100 > c.total*15 {
-		t.Errorf("%d of %d stacks end in a signal's handler, %d before the goroutine's stack, %d at memory that is not there; "+
-			"want at most 15 %%", c.inSignal, c.total, c.notCopied, c.unread)
+		t.Errorf("%d of %d stacks end in a signal's handler, %d before the goroutine's stack, %d at memory that is not "+
+			"there; want at most 15 %%", c.inSignal, c.total, c.notCopied, c.unread)
 	}
 	if c.incomplete > c.unproven+c.inSignal+c.notCopied+c.unread+byKernel || len(c.roots) == 0 {
 		t.Errorf("%d of %d stacks are incomplete, %d of them unproven, %d in a signal, %d without the goroutine's stack, "+
