@@ -370,7 +370,7 @@ func (c *coroutines) readTask(place int) (taskOutcome, taskKind, frames.StopReas
 		}
 		kind.labels = profile.LabelText(labels)
 		if w := c.process.waitState; t.Reads != 0 && w != nil {
-			kind.waitsFor = w.fileText(t.Reads)
+			kind.waitsFor = w.describe(t.Reads, w.files.Link(t.Reads), false)
 		}
 	}
 	return taskWaits, kind, frames.StopRoot

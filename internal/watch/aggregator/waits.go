@@ -211,14 +211,12 @@ func (e *waitExplainer) variableAt(p *processState, addr schema.Hex) waits.Varia
 }
 
 func (w *waitState) describeFile(th *target.Thread, fd int, now int64) string {
-	f := &th.Walk.File
-	if f.Text == "" || f.FD != fd || now-f.At > procCacheLifetime {
-		*f = target.LastFile{FD: fd, Text: w.fileText(fd), At: now}
+	f, link := &th.Walk.File, w.files.Link(fd) // the number can be another file's by now
+	if f.Link != link || now-f.At > procCacheLifetime {
+		*f = target.LastFile{Link: link, Text: w.describe(fd, link, false), At: now}
 	}
 	return f.Text
 }
-
-func (w *waitState) fileText(fd int) string { return w.describe(fd, w.files.Link(fd), false) }
 
 // describe returns linkText. [processState.nameLater] searches a missing other end in newer lists.
 func (w *waitState) describe(fd int, link string, onlyServer bool) string {
