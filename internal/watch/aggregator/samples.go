@@ -31,15 +31,14 @@ func (a *Aggregator) attributeObservation(e *target.Event) {
 		th.Walk.NameReadAt = 0 // it may have set its name before a long sleep
 	}
 	rename(th, int64(s.At))
-	waitsFor, owner := a.explainer.explain(p, th, s, id)
-	th.Walk.WaitsFor, th.Walk.Owner = waitsFor, owner
+	th.Walk.WaitsFor, th.Walk.Owner = a.explainer.explain(p, th, s, id)
 	a.sampled = attribute.Sampled{
 		Process: th.Proc.ID, Thread: th.ID, CreatedAt: th.CreatedAt, NotStopped: s.NotStopped,
 		Sample: attribute.Sample{
 			At: procmem.ReadingAt(s.Sched, int64(s.At)),
 			Place: attribute.Place{
-				Stack: id, State: s.State, Wait: s.WaitReason(), WalkEnd: end, WaitsFor: waitsFor, Owner: owner,
-				Labels: a.labelsOf(th, s) + p.threadLocks(&s.Mem) + p.goroutineStack(a.stacks, end),
+				Stack: id, State: s.State, Wait: s.WaitReason(), WalkEnd: end, WaitsFor: th.Walk.WaitsFor,
+				Owner: th.Walk.Owner, Labels: a.labelsOf(th, s) + p.threadLocks(&s.Mem) + p.goroutineStack(a.stacks, end),
 			},
 			OnCPU: s.OnCPU, Skids: s.Skids, UnchangedBefore: e.UnchangedBefore, StandsFor: e.StandsFor,
 			FromKernel: s.How == observe.ByKernelSample, KernelTime: s.KernelTime, CallTime: s.CallTime,

@@ -3,6 +3,7 @@
 package aggregator
 
 import (
+	"cmp"
 	"maps"
 
 	"prywalk/internal/account/attribute"
@@ -43,9 +44,9 @@ func (out *intervalSink) interval(p *processState, th *target.Thread, s *attribu
 	i := profile.Interval{
 		Stack: out.stackOf(s), PID: p.process.Code.PID, InnerPID: innerNumber(p.innerPID, p.process.Code.PID),
 		Start: p.process.Code.StartTime, Comm: p.process.Comm,
-		Thread: attribute.ExitedThread, State: s.State.String(), Wait: s.Wait, WaitsFor: s.WaitsFor, Owner: s.Owner,
-		End: out.unix.Of(s.End), Samples: s.Samples, Wall: s.Wall, RunQueue: s.RunQueue, CPU: s.CPU, Labels: s.Labels,
-		Before: s.Before, Container: p.container,
+		Thread: attribute.ExitedThread, State: s.State.String(), Wait: s.Wait, Owner: s.Owner,
+		WaitsFor: cmp.Or(p.named[s.WaitsFor], s.WaitsFor), End: out.unix.Of(s.End), Samples: s.Samples, Wall: s.Wall,
+		RunQueue: s.RunQueue, CPU: s.CPU, Labels: s.Labels, Before: s.Before, Container: p.container,
 	}
 	switch {
 	case s.Program != "":

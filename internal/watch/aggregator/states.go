@@ -28,6 +28,7 @@ type processState struct {
 
 	tasks     taskPollers
 	waitState *waitState
+	named     map[string]string // descriptions of files, with the other end if it was found later
 
 	goroutineStacks map[frames.Addr]string // their labels
 }

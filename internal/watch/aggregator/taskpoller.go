@@ -205,10 +205,10 @@ func (t *taskPoller) interval(s *taskSlot) profile.Interval {
 		Stack: s.stack, PID: p.process.Code.PID, InnerPID: innerNumber(p.innerPID, p.process.Code.PID),
 		Start:  p.process.Code.StartTime,
 		Comm:   p.process.Comm,
-		Thread: k.firstFunction, State: sample.Sleeping.String(), Wait: k.wait, WaitsFor: k.waitsFor,
-		Task: cmp.Or(k.task, t.runtime.label), Labels: k.labels,
-		Container: p.container,
-		End:       t.aggregator.out.unix.Of(s.seen), Wall: s.seen - s.from,
+		Thread: k.firstFunction, State: sample.Sleeping.String(), Wait: k.wait,
+		WaitsFor: cmp.Or(p.named[cmp.Or(k.waitsFor, k.unnamed)], k.waitsFor),
+		Task:     cmp.Or(k.task, t.runtime.label), Labels: k.labels, Container: p.container,
+		End: t.aggregator.out.unix.Of(s.seen), Wall: s.seen - s.from,
 	}
 }
 
@@ -258,5 +258,6 @@ func (t *taskPoller) addLast() {
 
 type taskKind struct {
 	firstFunction, wait, waitsFor, labels string
+	unnamed                               string // a file that is waitsFor if it is among [processState].named
 	task                                  string // value of the label task; "": the runtime's
 }

@@ -49,8 +49,16 @@ type taskRecorder struct {
 	observations atomic.Int64 // any goroutine may read it
 }
 
-// PollTasks reads a slice of the tasks, if any are due, and returns the time until the next call, ns.
-func (a *Aggregator) PollTasks() (rest int64) { return a.tasks.poll() }
+// PollTasks reads what is due of tasks and of other ends of sockets. It returns the time until the next call, ns.
+func (a *Aggregator) PollTasks() (rest int64) {
+	a.common.QuotaGate.Wait()
+	for _, p := range a.states.procs {
+		if p.waitState != nil && !p.process.Ended {
+			p.nameLater(procmem.Now())
+		}
+	}
+	return a.tasks.poll()
+}
 
 // TaskObservations counts observations of waiting tasks, for any goroutine.
 func (a *Aggregator) TaskObservations() int64 { return a.tasks.observations.Load() }
@@ -63,7 +71,6 @@ func (r *taskRecorder) poll() (rest int64) {
 	if now < r.due {
 		return r.due - now
 	}
-	r.aggregator.common.QuotaGate.Wait()
 	if poller := r.longestDue(now); poller != nil {
 		r.due = now + poller.readSlice(now)
 	}

@@ -233,7 +233,6 @@ type polledTask struct {
 	same bool
 }
 
-func (p *polledTask) Poll(_, _ int, changed []int) []int             { return append(changed, 1) }
 func (p *polledTask) Polled(*managed.TaskRecord, []byte) (int, bool) { return p.fd, true }
 func (p *polledTask) Reread(*managed.TaskRecord) (same bool)         { return p.same }
 
@@ -253,25 +252,30 @@ func TestAGoroutinesOtherEndIsNamedUnlessItRanMeanwhile(t *testing.T) {
 	p, e := ofPID(os.Getpid()), &waitExplainer{}
 	e.add(p, &target.Thread{Proc: p.process})
 	for _, c := range []struct {
-		what        string
-		of          *os.File
-		same, again bool
-		named       bool
-		retried     int
+		what           string
+		of             *os.File
+		same           bool
+		named, unnamed bool
 	}{
-		{"an open pipe", r, true, false, true, 0}, {"it ran", r, false, false, false, 0},
-		{"no other end", closed, true, false, false, 1}, {"for the second time", closed, true, true, false, 0},
+		{"an open pipe", r, true, true, false}, {"it ran", r, false, false, false},
+		{"no other end", closed, true, false, true}, {"no other end, and it ran", closed, false, false, false},
 	} {
-		s := &polledTask{fd: int(c.of.Fd()), same: c.same}
-		g := &goroutines{Scheduler: s, process: p, ends: map[string]bool{}, unnamed: map[int]int64{}}
-		text := g.otherEnd(0, &managed.TaskRecord{}, nil, c.again)
-		if (text != "") != c.named || len(g.unnamed) != c.retried {
-			t.Errorf("%s: %q, read again: %v", c.what, text, g.unnamed)
+		g := &goroutines{Scheduler: &polledTask{fd: int(c.of.Fd()), same: c.same}, process: p}
+		end, unnamed := g.otherEnd(&managed.TaskRecord{}, nil)
+		if (end != "") != c.named || (unnamed == p.waitState.files.Link(int(c.of.Fd()))) != c.unnamed {
+			t.Errorf("%s: %q, %q", c.what, end, unnamed)
 		}
 	}
-	g := &goroutines{Scheduler: &polledTask{}, unnamed: map[int]int64{0: 0, 1: 0, 2: 1 << 62, 9: 0}}
-	if got := g.Poll(0, 4, []int{7}); !slices.Equal(got, []int{7, 0, 1}) {
-		t.Errorf("changed places %v", got)
+}
+
+func TestAWaitOfAGoroutineHasTheOtherEndThatWasFoundLater(t *testing.T) {
+	a := New(&target.SamplingOptions{}, profile.NewBuilder(profile.Meta{}), nil, nil, target.NewCommon())
+	poller := newTaskPoller(a, ofPID(4711), taskRuntime{})
+	slot := &taskSlot{kind: unique.Make(taskKind{unnamed: "socket:[7]"})}
+	before := poller.interval(slot).WaitsFor
+	poller.process.named = map[string]string{"socket:[7]": "socket:[7] = [8] db (pid 9)"}
+	if after := poller.interval(slot).WaitsFor; before != "" || after != "socket:[7] = [8] db (pid 9)" {
+		t.Errorf("%q, then %q", before, after)
 	}
 }
 

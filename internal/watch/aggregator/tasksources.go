@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"prywalk/frames"
+	"prywalk/internal/base/cache"
 	"prywalk/internal/base/languages"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/store/profile"
@@ -47,8 +48,7 @@ const (
 
 func taskRuntimesOf(a *Aggregator, p *processState) (out []taskRuntime) {
 	for _, scheduler := range p.process.Code.Runtimes().Schedulers() {
-		source := &goroutines{Scheduler: scheduler, stacks: a.stacks, process: p, lockTexts: map[string]bool{},
-			ends: map[string]bool{}, unnamed: map[int]int64{}}
+		source := &goroutines{Scheduler: scheduler, stacks: a.stacks, process: p, lockTexts: map[string]bool{}}
 		out = append(out, taskRuntime{source, scheduler, 1 << 12, languages.GoroutineTask, &a.out.totals.goroutines})
 	}
 	for _, n := range p.process.Code.Runtimes().FrameSources() {
@@ -74,7 +74,6 @@ type goroutines struct {
 	process *processState
 	labels  map[uint64]string // by address, of one Poll
 	ends    map[string]bool   // the other ends of descriptors
-	unnamed map[int]int64     // places that wait for one without a name; when to read them again, CLOCK_MONOTONIC ns
 
 	lockTexts map[string]bool
 	awaited   map[frames.Addr]bool // locks for which goroutines waited
@@ -82,53 +81,40 @@ type goroutines struct {
 	locksSince, lockCPU int64
 }
 
-const (
-	maxEnds      = 1 << 12
-	readEndAgain = 2 * procCacheLifetime // lists of sockets are kept for a while
-)
+const maxEnds = 1 << 12
 
 // Poll implements [taskSource].
 func (g *goroutines) Poll(from, to int, changed []int) []int {
 	g.labels = map[uint64]string{}
-	before := len(changed)
-	changed = g.Scheduler.Poll(from, to, changed)
-	now := procmem.Now()
-	for place := from; place < to; place++ {
-		if due, ok := g.unnamed[place]; ok && now >= due {
-			changed = append(changed, place)
-		}
-	}
-	slices.Sort(changed[before:])
-	return changed[:before+len(slices.Compact(changed[before:]))]
+	return g.Scheduler.Poll(from, to, changed)
 }
 
-// otherEnd names the other end of a descriptor for which a goroutine waits, or is "". A place without a name is read
-// once more.
-func (g *goroutines) otherEnd(place int, t *managed.TaskRecord, stack []byte, again bool) string {
+// otherEnd describes a descriptor for which a goroutine waits, as end if that names the other end, which serves the
+// process. Clients are as many as connections.
+func (g *goroutines) otherEnd(t *managed.TaskRecord, stack []byte) (end, unnamed string) {
 	w := g.process.waitState
-	if w == nil {
-		return ""
-	}
 	fd, ok := g.Polled(t, stack)
-	if !ok {
-		return ""
+	if w == nil || !ok {
+		return "", ""
 	}
-	text, later := w.otherEnd(fd)
-	switch {
-	case later && !again:
-		g.unnamed[place] = max(procmem.Now()+readEndAgain, w.ends.NextLists(w.peers))
-	case text == "" || len(g.ends) >= maxEnds && !g.ends[text] || !g.Reread(t):
-		return ""
-	default:
-		g.ends[text] = true
+	link := w.files.Link(fd)
+	w.peers.Of(w.files, link, procmem.Now)
+	if link == "" || w.peers.IsServed(link) {
+		return "", ""
 	}
-	return text
+	end = w.describe(fd, link, true)
+	switch isNamed := end != link; {
+	case !g.Reread(t), isNamed && len(g.ends) >= maxEnds && !g.ends[end]:
+		return "", ""
+	case !isNamed:
+		return "", link
+	}
+	cache.Put(&g.ends, maxEnds, end, true)
+	return end, ""
 }
 
 func (g *goroutines) readTask(place int) (taskOutcome, taskKind, frames.StopReason) {
 	var t managed.TaskRecord
-	due, again := g.unnamed[place]
-	delete(g.unnamed, place)
 	stack, ok := g.Task(place, &t)
 	switch {
 	case !ok:
@@ -136,7 +122,7 @@ func (g *goroutines) readTask(place int) (taskOutcome, taskKind, frames.StopReas
 	case t.OnThread || t.System:
 		return taskNotParked, taskKind{}, 0
 	}
-	waitsFor := g.otherEnd(place, &t, stack, again && procmem.Now() >= due)
+	waitsFor, unnamed := g.otherEnd(&t, stack)
 	end, beyond := g.stacks.walkTask(g.process, &t, stack)
 	locks := g.bounded(g.lockLabels(&t, stack))
 	if (beyond || locks != "") && !g.Reread(&t) {
@@ -148,7 +134,7 @@ func (g *goroutines) readTask(place int) (taskOutcome, taskKind, frames.StopReas
 		g.labels[t.LabelsAt] = labels
 	}
 	return taskWaits, taskKind{firstFunction: t.Entry, wait: cmp.Or(t.Wait, t.Status), waitsFor: waitsFor,
-		labels: labels + locks}, end
+		unnamed: unnamed, labels: labels + locks}, end
 }
 
 type coroutines struct {
@@ -384,7 +370,7 @@ func (c *coroutines) readTask(place int) (taskOutcome, taskKind, frames.StopReas
 		}
 		kind.labels = profile.LabelText(labels)
 		if w := c.process.waitState; t.Reads != 0 && w != nil {
-			kind.waitsFor = w.fileText(t.Reads)
+			kind.waitsFor = w.describe(t.Reads, w.files.Link(t.Reads), false)
 		}
 	}
 	return taskWaits, kind, frames.StopRoot

@@ -3,6 +3,7 @@
 package aggregator
 
 import (
+	"cmp"
 	"encoding/binary"
 	"slices"
 	"strings"
@@ -33,13 +34,9 @@ type waitExplainer struct {
 
 func (e *waitExplainer) peersOf(files *waits.OpenFiles) *waits.RemoteAddresses {
 	network := files.Network()
-	if e.peers == nil {
-		e.peers = map[string]*waits.RemoteAddresses{}
-	}
-	if e.peers[network] == nil {
-		e.peers[network] = &waits.RemoteAddresses{}
-	}
-	return e.peers[network]
+	known := cmp.Or(e.peers[network], &waits.RemoteAddresses{})
+	cache.Put(&e.peers, maxCached, network, known)
+	return known
 }
 
 func (e *waitExplainer) close() {
@@ -58,9 +55,17 @@ type waitState struct {
 	files                *waits.OpenFiles
 	peers                *waits.RemoteAddresses
 	ends                 *waits.Peers
-	otherThreads         *waits.LiveThreads // those not in byInnerTID
-	otherThreadsListedAt int64              // CLOCK_MONOTONIC ns
+	unnamed              map[string]unnamedFile // by description
+	otherThreads         *waits.LiveThreads     // those not in byInnerTID
+	otherThreadsListedAt int64                  // CLOCK_MONOTONIC ns
 	walker               frames.Walker
+}
+
+// unnamedFile is a socket or pipe that is perhaps newer than the lists in which its other end was searched.
+type unnamedFile struct {
+	fd         int
+	due        int64 // when newer lists may be read, CLOCK_MONOTONIC ns
+	onlyServer bool  // clients are not named
 }
 
 func (e *waitExplainer) add(p *processState, th *target.Thread) {
@@ -105,22 +110,19 @@ func (e *waitExplainer) explain(p *processState, th *target.Thread, s *observe.R
 	if s.State == sample.Running || s.Call.Nr < 0 {
 		return "", 0
 	}
-	return e.find(p, th, s, id)
-}
-
-// find reads the target.
-func (e *waitExplainer) find(p *processState, th *target.Thread, s *observe.RawSample, id sample.StackID) (
-	waitsFor string, owner int,
-) {
 	sl := waits.Sleeper{
 		State: s.State.Letter()[0], Reason: s.WaitReason(), Args: s.Call.Args, InCall: true, Memory: s.FutexCopy(),
 	}
 	if sl.Reason == "futex" {
 		sl.Stack = e.innermostFunctions(p, s, id)
 	}
-	if word, timed, ok := waits.RuntimeWaitCall(sl.Reason, &sl.Args); ok &&
-		len(p.process.Code.Runtimes().FrameSources()) > 0 {
-		sl.Managed = func() (waits.Wait, bool) { return e.managedWait(th, s, word, timed) }
+	sources := p.process.Code.Runtimes().FrameSources()
+	if word, timed, ok := waits.RuntimeWaitCall(sl.Reason, &sl.Args); ok && len(sources) > 0 {
+		sl.Managed = func() (w waits.Wait, ok bool) {
+			w, ok, _ = callstack.WaitOf(sources, &managed.WaitQuery{InnerTID: th.Walk.InnerTID, Word: word, Mem: &s.Mem,
+				Live: liveOf(th, s), Timed: timed})
+			return w, ok
+		}
 	}
 	switch found := waits.Describe(&sl); {
 	case found.IsManaged():
@@ -157,15 +159,6 @@ func (e *waitExplainer) find(p *processState, th *target.Thread, s *observe.RawS
 		return found.Label(), found.Owner
 	}
 	return "", 0
-}
-
-func (e *waitExplainer) managedWait(th *target.Thread, s *observe.RawSample, word uint64, timed bool) (
-	waits.Wait, bool,
-) {
-	sources := th.Proc.Code.Runtimes().FrameSources()
-	w, ok, _ := callstack.WaitOf(sources, &managed.WaitQuery{InnerTID: th.Walk.InnerTID, Word: word, Mem: &s.Mem,
-		Live: liveOf(th, s), Timed: timed})
-	return w, ok
 }
 
 func liveOf(th *target.Thread, s *observe.RawSample) *callstack.Live {
@@ -218,14 +211,39 @@ func (e *waitExplainer) variableAt(p *processState, addr schema.Hex) waits.Varia
 }
 
 func (w *waitState) describeFile(th *target.Thread, fd int, now int64) string {
-	f := &th.Walk.File
-	if f.Text == "" || f.FD != fd || now-f.At > procCacheLifetime {
-		*f = target.LastFile{FD: fd, Text: w.fileText(fd), At: now}
+	f, link := &th.Walk.File, w.files.Link(fd) // the number can be another file's by now
+	if f.Link != link || now-f.At > procCacheLifetime {
+		*f = target.LastFile{Link: link, Text: w.describe(fd, link, false), At: now}
 	}
 	return f.Text
 }
 
-func (w *waitState) fileText(fd int) string { return w.linkText(fd, w.files.Link(fd)) }
+// describe returns linkText. [processState.nameLater] searches a missing other end in newer lists.
+func (w *waitState) describe(fd int, link string, onlyServer bool) string {
+	due := w.ends.NextLists(w.peers)
+	text := w.linkText(fd, link)
+	if strings.Contains(text, ":[") && !strings.Contains(text, " = ") && procmem.Now() < due {
+		cache.Put(&w.unnamed, maxCached, text, unnamedFile{fd, due, onlyServer})
+	}
+	return text
+}
+
+// nameLater searches other ends by the inodes: a thread that sleeps on is not sampled again.
+func (p *processState) nameLater(now int64) {
+	w := p.waitState
+	for text, f := range w.unnamed {
+		if now < f.due {
+			continue
+		}
+		delete(w.unnamed, text)
+		link, _, _ := strings.Cut(text, " ")
+		longer := w.linkText(f.fd, link)
+		isClient := f.onlyServer && w.peers.IsServed(link)
+		if longer != text && strings.HasPrefix(longer, text) && !isClient && len(p.named) < maxEnds {
+			cache.Put(&p.named, maxEnds, text, longer)
+		}
+	}
+}
 
 func (w *waitState) linkText(fd int, link string) string {
 	text := link
@@ -235,20 +253,6 @@ func (w *waitState) linkText(fd int, link string) string {
 		text += " " + peer
 	}
 	return text + w.ends.Of(w.files, w.peers, link, fd, procmem.Now)
-}
-
-// otherEnd is the file's text if it names the other end, which serves the process; else "": clients are as many as
-// connections. later: it may have a name when the lists of sockets are read again.
-func (w *waitState) otherEnd(fd int) (text string, later bool) {
-	link := w.files.Link(fd)
-	w.peers.Of(w.files, link, procmem.Now)
-	if link == "" || w.peers.IsServed(link) {
-		return "", false
-	}
-	if text = w.linkText(fd, link); text == link {
-		return "", strings.HasPrefix(link, "socket:[") || strings.HasPrefix(link, "pipe:[")
-	}
-	return text, false
 }
 
 // maxPollRead is the size of a struct pollfd, bytes.

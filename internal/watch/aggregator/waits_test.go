@@ -5,6 +5,8 @@ package aggregator
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
+	"net"
 	"os"
 	"runtime"
 	"strings"
@@ -14,9 +16,11 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/frames"
+	"prywalk/internal/account/attribute"
 	"prywalk/internal/base/sample"
 	"prywalk/internal/code/loadedcode"
 	"prywalk/internal/host/procmem"
+	"prywalk/internal/testtargets"
 	"prywalk/internal/testtargets/bounded"
 	"prywalk/internal/watch/observe"
 	"prywalk/internal/watch/target"
@@ -87,6 +91,87 @@ func TestAPollOrSelectOfOneDescriptorNamesIt(t *testing.T) {
 	s.Call = procmem.SyscallInfo{Nr: 23, Args: [6]uint64{uint64(read.Fd()) + 1, set}}
 	if got, _ := e.explain(p, th, s, 0); got != link {
 		t.Errorf("select of one: %q, want %q", got, link)
+	}
+}
+
+// newerThanLists describes a file that open opens after the lists of sockets and descriptors were read.
+func newerThanLists(t *testing.T, w *waitState, open func() *os.File) (text string) {
+	t.Helper()
+	testtargets.Eventually(t, "a file is opened before the lists may be read again", func() bool {
+		f := open()
+		text = w.describe(int(f.Fd()), w.files.Link(int(f.Fd())), true)
+		return w.unnamed[text] != unnamedFile{}
+	})
+	return text
+}
+
+func TestAnOtherEndThatTheListsLackedIsSearchedOnceInNewerOnes(t *testing.T) {
+	p, e := ofPID(os.Getpid()), &waitExplainer{}
+	e.add(p, &target.Thread{Proc: p.process})
+	keep := func(f *os.File, err error) *os.File {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = f.Close() })
+		return f
+	}
+	pipe := func() (r, w *os.File) {
+		r, w, err := os.Pipe()
+		return keep(r, err), keep(w, err)
+	}
+	l, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	connect := func() (client, server *os.File) {
+		c, err := net.DialTCP("tcp", nil, l.Addr().(*net.TCPAddr))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		s, err := l.AcceptTCP()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		return keep(c.File()), keep(s.File())
+	}
+	w, self := p.waitState, fmt.Sprintf("(pid %d)", os.Getpid())
+	cases := map[string]struct {
+		open  func() *os.File
+		named bool
+	}{
+		"a pipe": {func() *os.File { r, _ := pipe(); return r }, true},
+		"a pipe without another end": {func() *os.File {
+			r, w := pipe()
+			_ = w.Close()
+			return r
+		}, false},
+		"a connection to a server": {func() *os.File { c, _ := connect(); return c }, true},
+		"one from a client":        {func() *os.File { _, s := connect(); return s }, false},
+	}
+	texts, due := map[string]string{}, int64(math.MaxInt64)
+	for what, c := range cases {
+		texts[what] = newerThanLists(t, w, c.open)
+		due = min(due, w.unnamed[texts[what]].due)
+	}
+	p.nameLater(due - 1)
+	if len(w.unnamed) != len(cases) || len(p.named) > 0 {
+		t.Errorf("searched in the same lists: left %v, found %v", w.unnamed, p.named)
+	}
+	testtargets.Eventually(t, "the lists may be read again", func() bool {
+		p.nameLater(procmem.Now())
+		return len(w.unnamed) == 0
+	})
+	for what, c := range cases {
+		text := texts[what]
+		span := attribute.Span{Place: attribute.Place{WaitsFor: text}}
+		got := (&intervalSink{}).interval(p, nil, &span).WaitsFor
+		if !strings.HasPrefix(got, text) || strings.HasSuffix(got, self) != c.named || c.named == (got == text) {
+			t.Errorf("%s: %q, then %q", what, text, got)
+		}
 	}
 }
 

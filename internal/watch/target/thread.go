@@ -57,7 +57,7 @@ type WalkPart struct {
 
 // LastFile is the description of a file that a thread has waited for.
 type LastFile struct {
-	FD   int
+	Link string
 	Text string
 	At   int64 // CLOCK_MONOTONIC ns
 }
