@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,16 +25,14 @@ func (p procRoot) explain(pid int, err error) error {
 	if err == nil {
 		return nil
 	}
-	var known *Error
-	switch {
-	case errors.As(err, &known):
+	switch _, known := errors.AsType[*Error](err); {
+	case known:
 		return err
-	case errs.Of(err) == errs.NoFiles:
-		return noFiles(pid, err)
 	case errors.Is(err, unix.ENOSYS):
 		return &Error{PID: pid, Kind: errs.Denied, Cause: "the system call is not available here (" + err.Error() + ")",
 			Next: "the kernel lacks it or a seccomp filter hides it: run prywalk outside of the sandbox", Err: err}
-	case errors.Is(err, os.ErrNotExist), errors.Is(err, unix.ESRCH), errors.Is(err, errs.Exited):
+	case errors.Is(err, os.ErrNotExist), errors.Is(err, unix.ESRCH), errors.Is(err, errs.Exited),
+		errs.Of(err) == errs.NoFiles:
 		return gone(pid, err)
 	case !IsDenied(err):
 		return err
@@ -58,24 +57,26 @@ func (g *gateChecker) denied(err error) *Error {
 			return &Error{PID: g.pid, Kind: kind, Cause: gate.Detail, Next: gate.Next(), Err: err, Gate: &gate}
 		}
 	}
-	e := &Error{PID: g.pid, Kind: errs.Denied, Err: err}
-	if g.self.Seccomp != 0 {
-		e.Cause = "a seccomp filter on prywalk denies it"
-		e.Next = g.self.SeccompRemedy()
-		return e
+	e := &Error{PID: g.pid, Kind: errs.Denied, Cause: "the kernel denies it, probably a security module",
+		Next: "search the kernel log for the denial (journalctl -k)", Err: err}
+	own, its := g.proc.label("self"), g.proc.label(strconv.Itoa(g.pid))
+	switch profile, confined := strings.CutSuffix(own, " (enforce)"); {
+	case g.self.Seccomp != 0 && !errors.Is(err, unix.EACCES): // filters of containers give EPERM, AppArmor EACCES
+		e.Cause, e.Next = "a seccomp filter on prywalk denies it", g.self.SeccompRemedy()
+	case confined && own != its:
+		e.Cause = fmt.Sprintf("AppArmor denies it to prywalk's profile %.100q", profile)
+		e.Next = "in a container, give --security-opt apparmor=unconfined (Docker, Podman), or " +
+			"appArmorProfile: {type: Unconfined} in the securityContext (Kubernetes)"
+	case its != "" && its != "unconfined":
+		e.Cause += fmt.Sprintf(" (label %.100q)", its)
 	}
-	e.Cause = "the kernel denies it, probably a security module" + g.label()
-	e.Next = "search the kernel log for the denial (journalctl -k)"
 	return e
 }
 
-func (g *gateChecker) label() string {
-	text, err := os.ReadFile(g.proc.path(g.pid, "attr/current"))
-	label := strings.Trim(string(text), "\x00\n ")
-	if err != nil || label == "" || label == "unconfined" {
-		return ""
-	}
-	return fmt.Sprintf(" (label %.100q)", label)
+// label is that of a security module (proc_pid_attr(5)), or "".
+func (p procRoot) label(dir string) string {
+	text, _ := os.ReadFile(filepath.Join(string(p), dir, "attr/current"))
+	return strings.Trim(string(text), "\x00\n ")
 }
 
 // IsDenied reports whether a right or a system call is missing.
@@ -151,9 +152,8 @@ func (p procRoot) explainFailures(pids []int, r StopResults) error {
 }
 
 func (p procRoot) heldByTracer(pids []int, r StopResults) *Error {
-	e := &Error{PID: pids[0], Kind: errs.Traced,
-		Next: "try again"}
-	e.Cause = fmt.Sprintf("another tracer was attached, stops refused: %d; none is attached now", r.Traced)
+	e := &Error{PID: pids[0], Kind: errs.Traced, Next: "try again",
+		Cause: fmt.Sprintf("another tracer was attached, stops refused: %d; none is attached now", r.Traced)}
 	for _, pid := range pids {
 		if by, name := p.tracerOf(pid); by != 0 {
 			if e.PID, e.Next = pid, "detach "+name; p.isSampler(by) {

@@ -153,3 +153,34 @@ func TestSeccompRemedyIsNotACapabilityThatPrywalkHas(t *testing.T) {
 		}
 	}
 }
+
+func TestARefusalByAppArmorIsNotBlamedOnSeccomp(t *testing.T) {
+	root := t.TempDir()
+	for _, w := range []struct {
+		own, its string
+		err      error
+		want     string
+	}{
+		{"docker-default (enforce)", "unconfined", unix.EACCES, `AppArmor denies it to prywalk's profile "docker-default"`},
+		{"docker-default (enforce)", "unconfined", unix.EPERM, "a seccomp filter"},
+		{"docker-default (enforce)", "docker-default (enforce)", unix.EACCES, `a security module (label "docker-default`},
+		{"unconfined", "unconfined", unix.EACCES, "probably a security module; search"},
+		{"docker-default (complain)", "unconfined", unix.EACCES, "probably a security module; search"},
+		{"", "", unix.EACCES, "probably a security module; search"},
+	} {
+		for dir, label := range map[string]string{"self": w.own, "77": w.its} {
+			file := filepath.Join(root, dir, "attr/current")
+			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(file, []byte(label+"\n"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		self := has(procmem.Status{CapEff: OtherUsers, CapPrm: OtherUsers, Seccomp: 2})
+		g := gateChecker{proc: procRoot(root), pid: 77, self: self, target: &Status{}}
+		if e := g.denied(&os.PathError{Op: "open", Err: w.err}); !strings.Contains(e.Error(), w.want) {
+			t.Errorf("%+v: %q", w, e.Error())
+		}
+	}
+}
