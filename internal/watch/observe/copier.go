@@ -87,7 +87,7 @@ func (c *copier) withPlan(t *Thread, inner ptrace.OtherMemory, asleep bool) ptra
 	c.plan.asleep = asleep
 	c.plan.use(plan, anchor, t.copies.innerTID, &t.copies.foundAnchor)
 	if plans := t.processPlans(); len(plans) > 1 {
-		c.plan.assignment.others = plans
+		c.plan.others = plans
 	}
 	return &c.plan
 }

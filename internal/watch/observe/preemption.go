@@ -42,7 +42,7 @@ type wakeUp struct {
 const queriedFor = 16
 
 // Preemption returns the observer's.
-func (o *Observer) Preemption() *Preemption { return &o.Stops.preemption }
+func (o *Observer) Preemption() *Preemption { return &o.preemption }
 
 // Woken notes a wake-up of the tracer. It reads the tracer's arrival at once if a query is
 // likely: the kernel updates the value at each of its ticks.

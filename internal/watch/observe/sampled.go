@@ -46,7 +46,7 @@ func (t *Thread) stackExceedsSamples() bool {
 
 // FromKernelSample makes a raw sample, without clocks, from a usable kernel sample.
 func (o *Observer) FromKernelSample(r *perfevents.Record) *RawSample {
-	s := o.Stops.pool.Get()
+	s := o.pool.Get()
 	s.buffers.reserveStack((len(r.Stack) + sampleRoom - 1) / sampleRoom * sampleRoom) // few stacks are that deep
 	n, asked := copy(s.buffers.stack, r.Stack), r.Asked
 	s.Limits.fullSampleBytes = asked

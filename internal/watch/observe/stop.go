@@ -14,18 +14,21 @@ import (
 	"prywalk/ptrace"
 )
 
+// requestedStops are the stops that [Observer.Begin] has requested.
 type requestedStops struct {
-	ctl        *ptrace.Controller
+	ctl      *ptrace.Controller
+	pending  map[*ptrace.Attachment]*Thread
+	unmarked bool // one was requested since markQueued
+	req      ptrace.Request
+	stop     ptrace.Stop
+
+	// The observer's:
 	pool       *Pool
 	mode       Mode
-	limit      stopLimit
-	pending    map[*ptrace.Attachment]*Thread
-	unmarked   bool // one was requested since markQueued
-	req        ptrace.Request
-	stop       ptrace.Stop
-	copier     copier
-	reads      lockedReads
-	preemption Preemption
+	limit      *stopLimit
+	copier     *copier
+	reads      *lockedReads
+	preemption *Preemption
 }
 
 // request begins a stop; all that takes time precedes the interrupt. retry: the last stop copied nothing.

@@ -24,7 +24,7 @@ type stopLimit struct {
 
 // LimitStops skips stops that are expected to take longer than d ([errs.MaxPause]); 0: no limit. At least 10 µs are
 // expected.
-func (o *Observer) LimitStops(d time.Duration) { o.Stops.limit.limit = d }
+func (o *Observer) LimitStops(d time.Duration) { o.limit.limit = d }
 
 func (l *stopLimit) tryAdmitStop(t *Thread) bool {
 	if l.limit <= 0 {
@@ -105,7 +105,7 @@ func (o *Observer) deferUntilOnCPU(t *Thread) bool {
 	if !o.waitsForCPU(t) {
 		return false
 	}
-	if o.stopsPreempted && t.skid.many && o.Stops.preemption.decide(t) && t.skid.preempted {
+	if o.stopsPreempted && t.skid.many && o.preemption.decide(t) && t.skid.preempted {
 		return false
 	}
 	now := ptrace.Now()
