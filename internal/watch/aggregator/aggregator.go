@@ -27,7 +27,7 @@ type Aggregator struct {
 	attribution *attribute.Attribution
 	sampled     attribute.Sampled
 	unchanged   attribute.FoundUnchanged
-	eventLog    *attribute.Recorder // nil: not recorded
+	eventLog    *attribute.Recorder // nil means not recorded
 	tasks       taskRecorder
 
 	closeProcess    func(*loadedcode.Process)

@@ -38,7 +38,7 @@ type managedRef struct {
 	ref    managed.Ref
 }
 
-// module nil: frames without code.
+// If module is nil, the frames have no code.
 type managedCode struct {
 	source managed.FrameSource
 	module *frames.Module

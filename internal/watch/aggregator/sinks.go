@@ -59,7 +59,7 @@ func (out *intervalSink) interval(p *processState, th *target.Thread, s *attribu
 	return i
 }
 
-// innerNumber is as in [profile.Interval]; 0: the same.
+// innerNumber is as in [profile.Interval], or 0 if that is the same.
 func innerNumber(inner, outer int) int {
 	if inner == outer {
 		return 0

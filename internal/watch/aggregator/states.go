@@ -166,7 +166,7 @@ func (r *refreshBudget) due(at int64, starting bool) bool {
 	return age > refreshEvery || starting && age > max(refreshStart, refreshShare*r.cost)
 }
 
-// chargeRefresh charges a reading. loaded: it found new code.
+// chargeRefresh charges a reading. loaded means that it found new code.
 func (r *refreshBudget) chargeRefresh(at, cost int64, loaded bool) {
 	r.loadCost = max(r.loadCost-(at-r.last)/refreshShare, 0)
 	r.last = at

@@ -112,7 +112,7 @@ func (t *taskPoller) readTasks(now, maxCPU int64) {
 	t.aggregator.tasks.observations.Store(all.goroutines.waiting.Observations + all.coroutines.waiting.Observations)
 }
 
-// countSlots reads the number of places at a round's start; false: that failed.
+// countSlots reads the number of places at a round's start, and returns false if that failed.
 func (t *taskPoller) countSlots(now int64) bool {
 	if t.next > 0 || len(t.pending) > 0 {
 		return true
@@ -258,5 +258,5 @@ func (t *taskPoller) addLast() {
 
 type taskKind struct {
 	firstFunction, wait, waitsFor, labels string
-	task                                  string // value of the label task; "": the runtime's
+	task                                  string // value of the label task; "" means the runtime's
 }

@@ -173,7 +173,7 @@ type awaiters struct {
 }
 
 type coroutineSlot struct {
-	task  uint64 // address; 0: none, or it has ended
+	task  uint64 // address; 0 means none, or it has ended
 	last  managed.Task
 	stack []managed.Frame // of last and its awaiters
 	ran   bool            // changed in each reading

@@ -238,7 +238,7 @@ func (w *waitState) linkText(fd int, link string) string {
 }
 
 // otherEnd is the file's text if it names the other end, which serves the process; else "": clients are as many as
-// connections. later: it may have a name when the lists of sockets are read again.
+// connections. later means that it may have a name when the lists of sockets are read again.
 func (w *waitState) otherEnd(fd int) (text string, later bool) {
 	link := w.files.Link(fd)
 	w.peers.Of(w.files, link, procmem.Now)

@@ -43,7 +43,7 @@ func (c *copier) prepareBuffers(t *Thread, s *RawSample) {
 	s.buffers.touch(t.copies.stackBytes)
 }
 
-// Least expected other memory of a thread with tasks, in bytes.
+// expectedTaskBytes is the least expected other memory of a thread with tasks.
 const expectedTaskBytes = 24 << 10
 
 func (c *copier) copyOtherMemory(t *Thread, s *RawSample) {

@@ -32,13 +32,13 @@ const (
 type lockedReads struct {
 	ctl      *ptrace.Controller
 	limit    *stopLimit
-	threads  *procmem.SyscallThreads // nil: the calling thread always reads
+	threads  *procmem.SyscallThreads // nil means that the calling thread always reads
 	onlyHeld bool                    // they read only after a wait for the lock
 }
 
-// LimitLockWait bounds the time that a stopped thread waits for mmap_lock while the lock is watched. raised: the tracer
-// has a raised priority; otherwise, on a busy host, the answer of another thread takes ms, and the lock is watched only
-// after a wait for it.
+// LimitLockWait bounds the time that a stopped thread waits for mmap_lock while the lock is watched. raised means that
+// the tracer has a raised priority; otherwise, on a busy host, the answer of another thread takes ms, and the lock is
+// watched only after a wait for it.
 func (o *Observer) LimitLockWait(raised bool) {
 	o.reads.threads, o.reads.onlyHeld = procmem.NewSyscallThreads(), !raised
 }

@@ -124,7 +124,8 @@ func (o *Observer) tryConfirmUnchanged(t *Thread, sched procmem.SchedStat) bool 
 	return t.sleep.confirmUnchanged(sched, t.files, t.hints.reads.Incomplete)
 }
 
-// takeHints makes the newest hints those of this observation. again: an unchanged thread is to be read again for them.
+// takeHints makes the newest hints those of this observation. again means that an unchanged thread is to be read again
+// for them.
 func (o *Observer) takeHints(t *Thread) (again bool) {
 	root := t.hints.stack.size.root
 	t.takeHints()

@@ -9,7 +9,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// Longest time that a stop is pending.
+// pendingLimit is the longest time that a stop is pending.
 const pendingLimit = 2 * time.Second
 
 // Attached counts pending stops, including cancelled ones of threads that have not stopped.

@@ -74,8 +74,9 @@ type planCopier struct {
 	savedBuf    [managed.MaxNodes]frames.Addr
 }
 
-// use sets the plan of the next Regions. anchor is where the plan begins. If it is 0, the plan finds it, first at *found,
-// where it found that of the thread last time. innerTID is the id in the process's pid namespace, or 0 if unknown.
+// use sets the plan of the next Regions. anchor is where the plan begins. If it is 0, the plan finds it, first at
+// *found, where it found that of the thread last time. innerTID is the id in the process's pid namespace, or 0 if
+// unknown.
 func (c *planCopier) use(plan *managed.Plan, anchor frames.Addr, innerTID int, found *frames.Addr) {
 	if c.buf == nil {
 		c.buf = make([]byte, managed.MaxBytes)
@@ -261,7 +262,7 @@ type density struct {
 	last      frames.Addr
 }
 
-// nodes found in a piece that make the next piece larger
+// densePiece is how many nodes, found in a piece, make the next piece larger.
 const densePiece = 6
 
 func (d *density) countNode(region int) {

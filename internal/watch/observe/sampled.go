@@ -20,7 +20,7 @@ const sampleRoom = 4 << 10 // bytes; a sample's buffer is a multiple
 
 const maxKernel = 64 // kernel frames of a sample
 
-// SetKernelSampleStack sets the bytes of stack in the kernel's samples of the thread; 0: none.
+// SetKernelSampleStack sets the bytes of stack in the kernel's samples of the thread; 0 means none.
 func (t *Thread) SetKernelSampleStack(bytes int) { t.kernelSampleStackBytes = bytes }
 
 // IsKernelSampled reports whether the kernel's samples replace stops of the thread.

@@ -31,7 +31,7 @@ type requestedStops struct {
 	preemption *Preemption
 }
 
-// request begins a stop; all that takes time precedes the interrupt. retry: the last stop copied nothing.
+// request begins a stop; all that takes time precedes the interrupt. retry means that the last stop copied nothing.
 func (st *requestedStops) request(t *Thread, s *RawSample, retry bool) error {
 	switch {
 	case st.mode == ModePassiveOnly:
@@ -142,7 +142,7 @@ func (st *requestedStops) finish(t *Thread, attachment *ptrace.Attachment) (*Raw
 
 func (st *requestedStops) fillSample(t *Thread, s *RawSample) {
 	stop := &st.stop
-	// of the passive read, for restoreSleeper
+	// These are of the passive read, for restoreSleeper.
 	sleptIn, forRegister := s.Call, s.registers.stoppedForRegister
 
 	s.Regs = stop.Regs
@@ -187,7 +187,7 @@ func (st *requestedStops) setTimes(t *Thread, s *RawSample) {
 	st.limit.learnStopTime(t, s.Stop.StopTime)
 }
 
-// Longest time from the interrupt to the stop of a running thread.
+// maxStopEntry is the longest time from the interrupt to the stop of a running thread.
 const maxStopEntry = 20 * time.Microsecond
 
 // stopTimes returns an upper bound of the stop's length, and how long the thread ran on before it. runs is its

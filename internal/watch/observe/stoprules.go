@@ -18,12 +18,12 @@ const (
 
 // A stop is skipped if its expected length, a moving mean of the thread's stops (at first of all), exceeds the limit.
 type stopLimit struct {
-	limit        time.Duration // 0: none
+	limit        time.Duration // 0 means none
 	meanStopTime time.Duration
 }
 
-// LimitStops skips stops that are expected to take longer than d ([errs.MaxPause]); 0: no limit. At least 10 µs are
-// expected.
+// LimitStops skips stops that are expected to take longer than d ([errs.MaxPause]); 0 means no limit. At least 10 µs
+// are expected.
 func (o *Observer) LimitStops(d time.Duration) { o.limit.limit = d }
 
 func (l *stopLimit) tryAdmitStop(t *Thread) bool {

@@ -181,7 +181,7 @@ func (e *Engine) End() {
 func (e *Engine) Stats(o *runstats.Observed) { e.modes.stats(o) }
 
 type stream struct {
-	reader    *perfevents.Reader // nil: none, or given up
+	reader    *perfevents.Reader // nil means none, or given up
 	paused    bool               // no process is sampled at present
 	held      bool               // paused until release
 	drainedAt int64              // CLOCK_MONOTONIC ns
@@ -192,7 +192,7 @@ type stream struct {
 
 func (s *stream) on() bool { return s.reader != nil && !s.paused }
 
-// pauseUnless pauses the samples unless needed, else resumes them; again: they were paused.
+// pauseUnless pauses the samples unless needed, else resumes them; again means that they were paused.
 func (s *stream) pauseUnless(needed bool) (again bool) {
 	switch {
 	case !needed && !s.paused:

@@ -17,9 +17,9 @@ type ownLoad struct {
 
 	isRaised     bool // its priority: stops come in time
 	files        *procmem.ThreadFiles
-	at           int64 // of the last reading, CLOCK_MONOTONIC ns; 0: none
+	at           int64 // of the last reading, CLOCK_MONOTONIC ns; 0 means none
 	queuedBefore uint64
-	failedAt     int64 // the last reading, if it failed; 0: it did not
+	failedAt     int64 // the last reading, if it failed; 0 means that it did not
 }
 
 const (

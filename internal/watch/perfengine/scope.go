@@ -22,7 +22,7 @@ type scope interface {
 	// beforeObservation decides whether a sampled thread is stopped all the same. now is CLOCK_MONOTONIC, ns.
 	beforeObservation(th *thread, now int64)
 	// sampled is called for each sample of the thread, usable or not, that was taken after period ns. It returns the
-	// time that the sample stands for; 0: it is left out.
+	// time that the sample stands for; 0 means that it is left out.
 	sampled(th *thread, period int64) (standsFor int64)
 	clocksRead(th *thread, before, now sample.Reading)
 	// report completes each raw sample of the thread before it is reported.
@@ -31,7 +31,7 @@ type scope interface {
 	fromStart() bool
 	// samplesAny reports whether a thread was sampled, or would be if it ran.
 	samplesAny() bool
-	// note says what the samples leave out, and which threads are stopped; "": nothing.
+	// note says what the samples leave out, and which threads are stopped; "" means nothing.
 	note() string
 }
 

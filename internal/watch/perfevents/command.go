@@ -32,7 +32,7 @@ const (
 )
 
 type command struct {
-	parent   int   // thread that starts it; 0: none
+	parent   int   // thread that starts it; 0 means none
 	period   int64 // mean, ns
 	nextRing int   // whose period is drawn next
 }

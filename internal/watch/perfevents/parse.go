@@ -59,7 +59,7 @@ func (r *Record) Kernel() int { return len(r.kernel) / 8 }
 // KernelFrame returns the address of a kernel frame; 0 is the innermost.
 func (r *Record) KernelFrame(i int) uint64 { return word(r.kernel[8*i:]) }
 
-// include/uapi/linux/perf_event.h, enum perf_event_type.
+// The types are of include/uapi/linux/perf_event.h, enum perf_event_type.
 const (
 	typeLost        = 2
 	typeComm        = 3
@@ -89,7 +89,7 @@ func word(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }
 func int32At(b []byte) int      { return int(int32(binary.LittleEndian.Uint32(b))) }
 func signed(c *wire.Cursor) int { return int(int32(c.U32())) }
 
-// parse decodes a record's body into r; false: it is malformed.
+// parse decodes a record's body into r; false means that it is malformed.
 func parse(typ uint32, misc uint16, body []byte, r *Record) bool {
 	*r = Record{want: r.want}
 	if typ == typeSample {
@@ -143,7 +143,8 @@ func untilNUL(b []byte) []byte {
 	return name
 }
 
-// parseSample: ids, time, CPU, period, kernel frames, registers, stack (kernel/events/core.c, perf_output_sample).
+// parseSample parses ids, time, CPU, period, kernel frames, registers and stack (kernel/events/core.c,
+// perf_output_sample).
 func parseSample(c wire.Cursor, r *Record) bool {
 	head := c.Take(40)
 	if head == nil {
@@ -187,10 +188,10 @@ func kernelFrames(b []byte) []byte {
 
 // Registers by perf's numbers (arch/{x86,arm64}/include/uapi/asm/perf_regs.h).
 const (
-	// x86Mask: ax, bx, cx, dx, si, di, bp, sp, ip, and r8 to r15.
+	// x86Mask has ax, bx, cx, dx, si, di, bp, sp, ip, and r8 to r15.
 	x86Mask = 1<<9 - 1 | 0xff<<16
 	x86Regs = 17
-	// arm64Mask: x0 to x30, sp, pc.
+	// arm64Mask has x0 to x30, sp, pc.
 	arm64Mask = 1<<33 - 1
 	arm64Regs = 33
 )

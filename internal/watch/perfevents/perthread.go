@@ -27,7 +27,7 @@ type sampledThread struct {
 	changedAt      int64 // CLOCK_MONOTONIC ns
 }
 
-// OpenPerThread prepares samples of the user's own threads ([Reader.OpenThread]). Errors: as [Open].
+// OpenPerThread prepares samples of the user's own threads ([Reader.OpenThread]). Its errors are those of [Open].
 func OpenPerThread(o ReaderOptions) (*Reader, error) {
 	o.NoKernel = true
 	return openWithin(&Reader{opts: o, threads: map[int]sampledThread{}})

@@ -42,8 +42,8 @@ const OwnRemedy = "run as root, or with CAP_PERFMON"
 // ReaderOptions select what is sampled.
 type ReaderOptions struct {
 	Freq     float64 // samples/s on each CPU
-	Stack    int     // bytes; 0: MaxStack if memory permits
-	Rings    int     // most locked bytes of all rings, if Stack is 0; each has 256 KiB at least; 0: 128 MiB
+	Stack    int     // bytes; 0 means MaxStack if memory permits
+	Rings    int     // most locked bytes of all rings, if Stack is 0; each has 256 KiB at least; 0 means 128 MiB
 	NoKernel bool    // omit kernel frames
 	Programs bool    // records of creations and exits of threads, of names and of mapped code
 }
@@ -60,7 +60,7 @@ type Reader struct {
 	online        string                 // CPUs, as the kernel lists them
 	listCPUs      func() (string, error) // for tests
 
-	threads map[int]sampledThread // nil: sampling by CPU, or of a command
+	threads map[int]sampledThread // nil means sampling by CPU, or of a command
 	command command
 	paused  bool
 
@@ -192,7 +192,7 @@ func (r *Reader) Stack() int { return r.opts.Stack }
 // Samples returns the number of samples.
 func (r *Reader) Samples() int64 { return r.samples }
 
-// ParseOnly selects the processes whose samples are parsed; nil: all.
+// ParseOnly selects the processes whose samples are parsed; nil means all.
 func (r *Reader) ParseOnly(want func(pid int) bool) { r.rec.want = want }
 
 // Lost returns the number of lost records; the rest of a ring after a malformed one counts as one.
@@ -397,7 +397,7 @@ func (r *Reader) cpuList() (string, error) {
 	return strings.TrimSpace(string(list)), err
 }
 
-// CONFIG_NR_CPUS ≤ 8,192
+// maxCPUs is the most that CONFIG_NR_CPUS may be.
 const maxCPUs = 1 << 13
 
 func parseCPUs(list string) []int {

@@ -16,7 +16,7 @@ import (
 	"prywalk/internal/host/procmem"
 )
 
-// childTimeout: a filter may kill only one of the child's threads.
+// childTimeout bounds the wait for the child, as a filter may kill only one of its threads.
 const childTimeout = 2 * time.Second
 
 // CheckSeccomp returns [ErrUnsupported] if a seccomp filter kills callers of perf_event_open. It tries in a child:

@@ -197,7 +197,7 @@ func (s *Sampler) selectNew(ctx context.Context, known map[int]uint64) {
 	forgetEnded(known)
 }
 
-// sendFound passes a process to the aggregator; false: ctx has ended.
+// sendFound passes a process to the aggregator; false means that ctx has ended.
 func (s *Sampler) sendFound(ctx context.Context, f foundProcess) bool {
 	select {
 	case s.found <- f:
@@ -218,7 +218,7 @@ func forgetEnded(known map[int]uint64) {
 // foundProcess has its start in clock ticks after boot.
 type foundProcess struct {
 	pid      int
-	parent   int // 0: unknown
+	parent   int // 0 means unknown
 	start    uint64
 	selected bool // by a rule
 }

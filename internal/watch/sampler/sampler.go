@@ -36,7 +36,7 @@ type Sampler struct {
 	unopened unopened
 
 	mu      sync.Mutex
-	refused map[string]int64                 // by reason; nil: none
+	refused map[string]int64                 // by reason; nil means none
 	targets map[*loadedcode.Process]struct{} // not closed yet
 }
 
@@ -66,8 +66,8 @@ func New(o target.SamplingOptions, b *profile.Builder, images *loadedcode.ImageC
 	return s
 }
 
-// add passes a process to the tracer, or closes it and returns false if the queue is full. child: its time counts from
-// its start.
+// add passes a process to the tracer, or closes it and returns false if the queue is full. child means that its time
+// counts from its start.
 func (s *Sampler) add(process *loadedcode.Process, child bool, parent int) bool {
 	if s.opts.JITFuncBounds != nil {
 		process.JITFuncBounds = s.opts.JITFuncBounds(process.PID)

@@ -131,7 +131,7 @@ func (th *Thread) endBackoff(tick int64) int64 {
 	return max(n, 0)
 }
 
-// RecordObservation records an observation. created: the thread's clock began at zero within the recording.
+// RecordObservation records an observation. created means that the thread's clock began at zero within the recording.
 func (p *Backoffs) RecordObservation(th *Thread, asleep, created bool, s procmem.SchedStat) {
 	b := &th.backoff
 	b.asleep = asleep
@@ -234,7 +234,7 @@ func (p *Backoffs) backOffFrequentWaker(th *Thread) {
 	}
 }
 
-// frequentWakerBackoff returns the back-off of a sleeper that wakes often, ns; 0: none.
+// frequentWakerBackoff returns the back-off of a sleeper that wakes often, ns; 0 means none.
 func (p *Backoffs) frequentWakerBackoff() int64 {
 	length := min(int64(p.frequentWakers)*frequentWakerCost*frequentWakerShare, maxFrequentWakerBackoff)
 	if length < 2*p.period {
@@ -261,7 +261,7 @@ type threadBackoff struct {
 	isFrequentWaker    bool   // it woke lately, and is backed off nevertheless
 	observedOnce       bool
 	hasRun             bool // after its first observation
-	place              int  // in sleepers, from 1 on; 0: none
+	place              int  // in sleepers, from 1 on; 0 means none
 }
 
 // BackedOff reports whether the next observation counts the ticks since the last.
@@ -285,7 +285,7 @@ type ProcessBackoff struct {
 	clock          *Clock
 	backedOff      int // threads
 	frequentWakers int // threads
-	// For searches of backed-off threads that have run.
+	// These are for searches of backed-off threads that have run.
 	clockAtAllObserved uint64 // ns
 	explainedCPU       int64  // by observations since, ns
 	nextSearch         int64  // CLOCK_MONOTONIC ns

@@ -20,11 +20,12 @@ const (
 	clockError = 4e6 // of a process's clock for each running thread: a scheduler tick
 )
 
-// backoffLength returns the back-off of a thread found unchanged, ns; 0: none:
+// backoffLength returns the back-off of a thread found unchanged, ns; 0 means none:
 //
 //	min(asleep / sleepShare, maxBackoff, cost of observing all threads × pollShare) ± 25 %
 //
-// asleep is the length of its sleep, period the mean distance of ticks, ns; sampled: the kernel samples the thread.
+// asleep is the length of its sleep, period the mean distance of ticks, ns; sampled means that the kernel samples the
+// thread.
 func backoffLength(asleep, period int64, threads int, sampled bool, rng *rand.Rand) int64 {
 	most := int64(maxBackoff)
 	if sampled {

@@ -98,7 +98,7 @@ type EngineEnder interface {
 
 // EngineHost is the tracer.
 type EngineHost interface {
-	// RecordObservation: all running threads are observed, so that no gap begins.
+	// RecordObservation means that all running threads are observed, so that no gap begins.
 	RecordObservation(now int64)
 	// GapEnd returns the end of the last gap, CLOCK_MONOTONIC ns.
 	GapEnd() int64
@@ -176,6 +176,7 @@ type ThreadPart interface {
 	FoundRunning()
 	// AfterObservation completes the raw sample of a stop or a passive read before it is reported.
 	AfterObservation(*observe.RawSample)
-	// alive: the recording ends before the thread, or its clocks go on under another number (it has called exec).
+	// alive means that the recording ends before the thread, or its clocks go on under another number (it has called
+	// exec).
 	Ended(alive bool)
 }

@@ -19,7 +19,7 @@ import (
 //     less.
 type Event struct {
 	// What is the kind of event: a type of package attribute, or one of the types below, each of which embeds such a
-	// type. nil: an observation of Thread. It has no raw sample if the thread is unchanged until now (at checkpoints,
+	// type. nil means an observation of Thread. It has no raw sample if the thread is unchanged until now (at checkpoints,
 	// refreshes, suspensions, execs). The aggregator adds the result of the walk, and the names of programs.
 	What   attribute.Event
 	Proc   *Process
@@ -28,10 +28,10 @@ type Event struct {
 	RawSample *observe.RawSample
 	Program   *Program
 
-	// Of an observation:
+	// These are of an observation.
 	UnchangedBefore sample.Unchanged // unchanged ticks before
 	StandsFor       int64            // T in package attribute, ns
-	// WalkAtOnce: the next sample needs the walk's hints, or the walk needs memory that may soon be gone.
+	// WalkAtOnce means that the next sample needs the walk's hints, or the walk needs memory that may soon be gone.
 	WalkAtOnce bool
 }
 

@@ -20,10 +20,10 @@ import (
 
 type execState struct {
 	addressSpace uint64 // of the tracked program
-	aloneSince   uint64 // 1 + CPU time of the first thread when found alone, ns; 0: not alone
+	aloneSince   uint64 // 1 + CPU time of the first thread when found alone, ns; 0 means not alone
 
-	// first listing without threads or of an ended address space, CLOCK_MONOTONIC ns; 0: the last had threads and a live
-	// address space
+	// changingSince is the first listing without threads or of an ended address space, CLOCK_MONOTONIC ns; 0 means that
+	// the last had threads and a live address space.
 	changingSince int64
 }
 
@@ -144,9 +144,9 @@ func (p *Process) firstThreadMayExec() bool {
 	return (st.State == 'R' || st.State == 'D') && clocks.CPU < state.aloneSince+longestExec
 }
 
-// CPU time between the end of the other threads and the new address space, ns: some 50 µs, and the error of a running
-// thread's clock
+// longestExec is the CPU time between the end of the other threads and the new address space, ns: some 50 µs, and the
+// error of a running thread's clock.
 const longestExec = 15e6
 
-// wall time between the end of an address space and the opening of the next one, ns
+// longestChange is the wall time between the end of an address space and the opening of the next one, ns.
 const longestChange = 1e9

@@ -95,7 +95,8 @@ func (o *Outbox) Due(now int64) bool {
 	return samples >= handOverSamples || now-o.last >= wait
 }
 
-// maxWait returns how old, in ns, the last handover may be while this event is held; 0: it is handed over at once.
+// maxWait returns how old, in ns, the last handover may be while this event is held; 0 means that it is handed over at
+// once.
 func (e *Event) maxWait(now int64) int64 {
 	if e.What != nil {
 		return 0
@@ -163,7 +164,7 @@ func (r *Request) Open() bool { return r.open.Load() }
 // Took is the last one's duration, ns.
 func (r *Request) Took() int64 { return r.took.Load() }
 
-// Done notes the duration, ns. again: it was repeated meanwhile, and stays open.
+// Done notes the duration, ns. again means that it was repeated meanwhile, and stays open.
 func (r *Request) Done(ns int64, again bool) {
 	r.took.Store(ns)
 	r.open.Store(again)

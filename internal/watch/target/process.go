@@ -17,25 +17,25 @@ import (
 
 // Process is a process from its discovery to its last interval.
 type Process struct {
-	// NewProcess sets these. Child: a sampled process has started it, and its time counts from its start. Parent is the
-	// parent's process id at discovery, 0 if unknown.
+	// NewProcess sets these. Child means that a sampled process has started it, and its time counts from its start. Parent
+	// is the parent's process id at discovery, 0 if unknown.
 	Code    *loadedcode.Process
 	Child   bool
 	Parent  int
-	TaskDir *procmem.TaskDir // /proc/PID/task, which the tracer closes; nil: it has ended
+	TaskDir *procmem.TaskDir // /proc/PID/task, which the tracer closes; nil means that it has ended
 
-	// The tracer writes these before the process's first event. FromStart: all its time lies within the recording.
-	// Since is the start of its account, CLOCK_MONOTONIC ns.
+	// The tracer writes these before the process's first event. FromStart means that all its time lies within the
+	// recording. Since is the start of its account, CLOCK_MONOTONIC ns.
 	ID        sample.ProcessID
 	FromStart bool
 	Since     int64
 
 	// The aggregator writes these, and the tracer reads them at any time, and resets otherMemory.
 	Plans         observe.Plans
-	otherMemory   atomic.Pointer[observe.OtherMemory] // nil: taken
+	otherMemory   atomic.Pointer[observe.OtherMemory] // nil means taken
 	firstCopy     atomic.Int64
 	firstStackEnd atomic.Uint64
-	codeFreedAt   atomic.Int64 // CLOCK_MONOTONIC ns; 0: never
+	codeFreedAt   atomic.Int64 // CLOCK_MONOTONIC ns; 0 means never
 	lack          atomic.Int64 // a [SampleLack]; the tracer raises it, too
 
 	// Only the tracer and its engine use these.
@@ -114,13 +114,13 @@ func (p *Process) ResetForProgram() {
 // SetFirstCopy sets FirstCopy.
 func (p *Process) SetFirstCopy(n int64) { p.firstCopy.Store(n) }
 
-// FirstCopy returns the bytes of the first thread's stack in its first sample; 0: unknown.
+// FirstCopy returns the bytes of the first thread's stack in its first sample; 0 means unknown.
 func (p *Process) FirstCopy() int64 { return p.firstCopy.Load() }
 
-// FirstStackEnd is the end of the first thread's stack; 0: not copied while the thread is on another.
+// FirstStackEnd is the end of the first thread's stack; 0 means not copied while the thread is on another.
 func (p *Process) FirstStackEnd() frames.Addr { return p.firstStackEnd.Load() }
 
-// SetOtherMemory sets what observations copy besides stacks; nil: nothing.
+// SetOtherMemory sets what observations copy besides stacks; nil means nothing.
 func (p *Process) SetOtherMemory(other observe.OtherMemory) { p.otherMemory.Store(&other) }
 
 // codeFreedFor is how long samples are walked at once after a freed function was found, ns.
@@ -229,7 +229,7 @@ func (p *Process) SchedStat(th *Thread, tid int) (procmem.SchedStat, error) {
 
 // Program is the program of an untracked process. After [Program.Freeze] another goroutine may read it.
 type Program struct {
-	// CodeOwner is the tracked process whose code it runs since the fork; nil: it has called exec.
+	// CodeOwner is the tracked process whose code it runs since the fork; nil means that it has called exec.
 	CodeOwner *Process
 	Name      string
 	Maps      []loadedcode.MapsLine // of code

@@ -14,12 +14,12 @@ import (
 // Thread is a thread from its first listing to its last interval.
 type Thread struct {
 	// The tracer writes these before the thread's first event.
-	ID            sample.ThreadID // 0: several threads
+	ID            sample.ThreadID // 0 means several threads
 	Proc          *Process
 	TID           int
 	Name          string          // the kernel's, at the first listing
 	FirstListedAt int64           // CLOCK_MONOTONIC ns
-	CreatedAt     int64           // CLOCK_MONOTONIC ns; 0: its creation was not observed
+	CreatedAt     int64           // CLOCK_MONOTONIC ns; 0 means that its creation was not observed
 	Observed      *observe.Thread // the tracer's, but for its Feedback
 
 	// NamedByRuntime reports that the aggregator has the thread's name from a runtime.
@@ -45,7 +45,7 @@ type Thread struct {
 // WalkPart is what the aggregator knows of a thread.
 type WalkPart struct {
 	Begun      bool
-	Name, Role string // as last read; Role "": unknown
+	Name, Role string // as last read; Role "" means unknown
 	NameReadAt int64  // CLOCK_MONOTONIC ns
 	InnerTID   int    // in its own pid namespace
 	// What the thread waited for at the last sample, and the thread that owns it, as in a recording.
@@ -62,7 +62,8 @@ type LastFile struct {
 	At   int64 // CLOCK_MONOTONIC ns
 }
 
-// PassReading is a thread's clocks in the last pass over all threads of the process that has read them; number 0: none.
+// PassReading is a thread's clocks in the last pass over all threads of the process that has read them; number 0 means
+// none.
 type PassReading struct {
 	Number int64
 	Clocks procmem.SchedStat

@@ -15,9 +15,9 @@ type ThreadList struct {
 	inOrder  []*Thread // with those ended since the last listing
 	rejected map[int]rejected
 
-	// of the last listing:
+	// These are of the last listing.
 	tids       []int
-	listedAt   int64  // CLOCK_MONOTONIC ns; 0: the next one is due
+	listedAt   int64  // CLOCK_MONOTONIC ns; 0 means that the next one is due
 	clockThen  uint64 // ns
 	generation int64
 	startKnown bool
@@ -41,7 +41,7 @@ const (
 	listShare = 128
 )
 
-// NewThreadList returns an empty list. fromStart: all threads began within the recording.
+// NewThreadList returns an empty list. fromStart means that all threads began within the recording.
 func NewThreadList(fromStart bool) ThreadList {
 	return ThreadList{byTID: map[int]*Thread{}, startKnown: fromStart}
 }

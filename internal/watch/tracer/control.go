@@ -95,7 +95,7 @@ type requests struct {
 	checkpointed, refreshed int64
 }
 
-// Least distance of checkpoints and of refreshes, in durations of the last one.
+// These are the least distances of checkpoints and of refreshes, in durations of the last one.
 const (
 	checkpointPart = 20
 	refreshPart    = 200

@@ -37,7 +37,7 @@ type cpuChooser struct {
 
 	preferCalls  int // in this tick
 	drawnCPU     int
-	preferredCPU int   // where the tracer sleeps, −1: none
+	preferredCPU int   // where the tracer sleeps; −1 means none
 	preferredAt  int64 // of a preferred thread, CLOCK_MONOTONIC ns
 	nextPrefer   int64 // CLOCK_MONOTONIC ns
 	rng          *rand.Rand
@@ -76,7 +76,7 @@ func (c *cpuChooser) avoid(cpu int) {
 	}
 }
 
-// endTick moves the tracer if needed. inTheWay: it has preempted a target's thread on cpu.
+// endTick moves the tracer if needed. inTheWay means that it has preempted a target's thread on cpu.
 func (c *cpuChooser) endTick(now int64, inTheWay bool, cpu int) {
 	switch {
 	case !c.allowedKnown:

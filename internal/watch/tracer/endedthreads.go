@@ -25,10 +25,10 @@ type endedThreads struct {
 }
 
 const (
-	// bounds of the passes until no clock moves; countFor is in ns
+	// These bound the passes until no clock moves; countFor is in ns.
 	countTries = 8
 	countFor   = 5e6
-	// ns between reports of a process; its reports take at most 1/reportShare of the time
+	// reportEvery is the ns between reports of a process, which take at most 1/reportShare of the time.
 	reportEvery = 1e9
 	reportShare = 500
 	readAtOnce  = 32 // clocks read between two checks for stops
@@ -138,7 +138,7 @@ func (e *endedThreads) report(p *target.Process, began, used int64, ok bool) {
 	}
 }
 
-// boundEndedCPU returns the closest bounds of several passes; !ok: only the number of the first pass.
+// boundEndedCPU returns the closest bounds of several passes, or, with ok false, only the number of the first pass.
 func (e *endedThreads) boundEndedCPU(p *target.Process) (best cpuBounds, ok bool) {
 	best.pass = e.pass + 1
 	began := procmem.Now()
@@ -166,8 +166,8 @@ func (e *endedThreads) boundEndedCPU(p *target.Process) (best cpuBounds, ok bool
 	return best, ok
 }
 
-// threadsCPU makes a pass, and returns the sum of the threads' clocks, ns. complete: no thread has ended meanwhile,
-// unless mayEnd.
+// threadsCPU makes a pass, and returns the sum of the threads' clocks, ns. complete means that no thread has ended
+// meanwhile, unless mayEnd.
 func (e *endedThreads) threadsCPU(p *target.Process, mayEnd bool) (sum int64, complete bool) {
 	e.pass++
 	tids, err := p.TaskDir.List(e.tids[:0])

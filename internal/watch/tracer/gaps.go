@@ -28,7 +28,7 @@ type gapDetector struct {
 	// suspended since sampling began.
 	gaps, total, longest int64
 	suspended            int64
-	lastEnd              int64 // of the last gap; 0: none
+	lastEnd              int64 // of the last gap; 0 means none
 
 	lastObservation int64
 	lastTick        int64
@@ -63,7 +63,7 @@ func (g *gapDetector) recordObservation(now int64) (from, length int64) {
 	return from, length
 }
 
-// endGap returns the gap that ends now. Length 0: none.
+// endGap returns the gap that ends now. Length 0 means none.
 func (g *gapDetector) endGap(now int64) (from, length int64) {
 	if g.usualDistance == 0 || now-g.lastObservation <= g.threshold() {
 		return 0, 0

@@ -118,7 +118,7 @@ func (n *newThreads) find(p *target.Process, now int64) {
 
 // taskCreations counts the ticks before which a task was created on this machine.
 type taskCreations struct {
-	file  *procmem.PIDCounter // nil: each tick counts
+	file  *procmem.PIDCounter // nil means that each tick counts
 	count int64
 	tick  int64
 }

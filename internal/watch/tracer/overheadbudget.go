@@ -41,7 +41,7 @@ type overheadBudget struct {
 	withheld int64 // ticks, set by the caller
 
 	freq        float64 // requested, ticks/s
-	maxOverhead float64 // 0: no limit
+	maxOverhead float64 // 0 means no limit
 	cpus        float64
 	limitsOwn   bool // maxOverhead also limits prywalk's own CPU time, as a share of all CPUs' time
 
@@ -56,7 +56,7 @@ type overheadBudget struct {
 	own          ownCost
 }
 
-// newOverheadBudget takes a frequency in ticks/s, and the share that targets may lose, 0: no limit.
+// newOverheadBudget takes a frequency in ticks/s, and the share that targets may lose; 0 means no limit.
 func newOverheadBudget(freq, maxOverhead float64, processors int) overheadBudget {
 	return overheadBudget{freq: freq, maxOverhead: maxOverhead, cpus: float64(processors), observedPart: 1,
 		admission: admission{most: firstThreads, cut: maxOverhead > 0}}

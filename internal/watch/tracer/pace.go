@@ -18,7 +18,7 @@ type pacer struct {
 	shared *target.SharedState
 	ticks  *ticks
 	budget overheadBudget
-	quota  *quota // nil: none, or not applied to the tracer's priority
+	quota  *quota // nil means none, or not applied to the tracer's priority
 	subset subset
 
 	closedQuotas runstats.OwnQuota // effects of the quotas that closeQuota has closed

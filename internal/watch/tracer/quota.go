@@ -48,7 +48,7 @@ type quota struct {
 	throttled int64 // stops
 }
 
-// newQuota returns the tightest limit that can be measured; nil: none, or it has no effect ("fifo").
+// newQuota returns the tightest limit that can be measured; nil means none, or it has no effect ("fifo").
 func newQuota(limits []cgroup.CPUQuota, scheduling string) *quota {
 	if scheduling == "fifo" {
 		return nil

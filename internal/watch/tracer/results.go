@@ -112,7 +112,7 @@ func (r *results) endThread(th *target.Thread) {
 	r.shared.Out.Add(th.HasEnded(th.Observed.TakeNotStopped()))
 }
 
-// dropThread drops a thread. alive: its clocks go on.
+// dropThread drops a thread. alive means that its clocks go on.
 func (r *results) dropThread(th *target.Thread, alive bool) {
 	r.counts.countRan(r.shared.Backoff.Forget(th))
 	if th.EnginePart != nil {

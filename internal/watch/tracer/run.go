@@ -18,7 +18,7 @@ import (
 
 type run struct {
 	lastTick      int64 // CLOCK_MONOTONIC ns
-	lastRead      int64 // of all clocks, CLOCK_MONOTONIC ns; 0: none
+	lastRead      int64 // of all clocks, CLOCK_MONOTONIC ns; 0 means none
 	length        int64 // from the first tick to the last reading, ns
 	brokenCalls   int64
 	repeatedCalls int64

@@ -26,7 +26,7 @@ type stops struct {
 	results *results
 	pending map[*observe.Thread]*target.Thread
 
-	// In the present tick:
+	// These are of the present tick.
 	spinsLeft  int   // busy-waits that may still fail
 	awakeSince int64 // CLOCK_MONOTONIC ns
 }

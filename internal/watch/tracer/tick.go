@@ -13,7 +13,7 @@ import (
 
 // A function comes before those that it calls.
 
-// makeTicks makes at least one tick, unless it is held. leave: this process is about to be stopped.
+// makeTicks makes at least one tick, unless it is held. leave means that this process is about to be stopped.
 func (t *Tracer) makeTicks(ctx context.Context, ctl *ptrace.Controller) (leave bool) {
 	for began := false; !began || !hasEnded(ctx); began = true {
 		if ptrace.Suspending() {

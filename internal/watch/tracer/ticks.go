@@ -53,12 +53,12 @@ func (t *ticks) restart(now int64, freq float64) {
 type subset struct {
 	notDrawn int64
 
-	maxDrawn          int // 0: no limit
+	maxDrawn          int // 0 means no limit
 	rng               *rand.Rand
 	undecided, toDraw int // threads of this tick
 }
 
-// newSubset takes the most threads of a tick; 0: no limit.
+// newSubset takes the most threads of a tick; 0 means no limit.
 func newSubset(limit int, seed uint64) subset {
 	return subset{maxDrawn: limit, rng: rand.New(rand.NewPCG(seed, 0x7375_6273))}
 }

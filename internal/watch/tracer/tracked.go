@@ -24,7 +24,7 @@ type tracked struct {
 	stops        *stops
 	endedThreads *endedThreads
 
-	// holdsDirs: files are opened in held directories, at real-time priority ([procmem.PathOpener]).
+	// holdsDirs means that files are opened in held directories, at real-time priority ([procmem.PathOpener]).
 	holdsDirs     bool
 	procs         []*target.Process
 	start         int64  // CLOCK_MONOTONIC ns
@@ -155,8 +155,8 @@ func (t *tracked) discover(p *target.Process, tid int, now int64) *target.Thread
 	return t.track(p, observed, &name, now)
 }
 
-// readIdentity reads the name. noUser: the thread never runs in user space. The kernel escapes a backslash in stat
-// (fs/proc/array.c, proc_task_name), not in comm.
+// readIdentity reads the name. noUser means that the thread never runs in user space. The kernel escapes a backslash in
+// stat (fs/proc/array.c, proc_task_name), not in comm.
 func readIdentity(files *procmem.ThreadFiles) (name procmem.Comm, noUser bool, err error) {
 	var st procmem.Stat
 	if err := files.Stat(&st); err != nil || bytes.IndexByte(st.Comm.Bytes(), '\\') < 0 {
