@@ -15,6 +15,7 @@ import (
 	"prywalk/internal/store/profile"
 	"prywalk/internal/walk/managed"
 	"prywalk/internal/watch/target"
+	"prywalk/ptrace"
 )
 
 // oneTask is a runtime with one task, which changes where next has a state.
@@ -46,7 +47,7 @@ func (b blockedTimes) Add(i profile.Interval) { b[i.Wait] += i.Wall }
 func TestObservationsOfATaskStandForTheTimeSinceTheLast(t *testing.T) {
 	for name, c := range map[string]struct {
 		states []string // at 1000, 2000 … ns; the recording began at 100
-		gapEnd int64
+		gapEnd ptrace.Moment
 		want   blockedTimes
 	}{
 		"it waits from the start on":       {[]string{"a", "", ""}, 0, blockedTimes{"a": 2900}},
@@ -64,7 +65,7 @@ func TestObservationsOfATaskStandForTheTimeSinceTheLast(t *testing.T) {
 			if source.next = state; i == 1 {
 				poller.pauseEnd = c.gapEnd
 			}
-			poller.readSlice(int64(i+1) * 1000)
+			poller.readSlice(ptrace.Moment(int64(i+1) * 1000))
 		}
 		poller.addLast()
 		if !maps.Equal(got, c.want) || poller.totals.waiting.Unread != 0 {
@@ -263,13 +264,13 @@ func TestAGoroutinesOtherEndIsNamedUnlessItRanMeanwhile(t *testing.T) {
 		{"no other end", closed, true, false, false, 1}, {"for the second time", closed, true, true, false, 0},
 	} {
 		s := &polledTask{fd: int(c.of.Fd()), same: c.same}
-		g := &goroutines{Scheduler: s, process: p, ends: map[string]bool{}, unnamed: map[int]int64{}}
+		g := &goroutines{Scheduler: s, process: p, ends: map[string]bool{}, unnamed: map[int]ptrace.Moment{}}
 		text := g.otherEnd(0, &managed.TaskRecord{}, nil, c.again)
 		if (text != "") != c.named || len(g.unnamed) != c.retried {
 			t.Errorf("%s: %q, read again: %v", c.what, text, g.unnamed)
 		}
 	}
-	g := &goroutines{Scheduler: &polledTask{}, unnamed: map[int]int64{0: 0, 1: 0, 2: 1 << 62, 9: 0}}
+	g := &goroutines{Scheduler: &polledTask{}, unnamed: map[int]ptrace.Moment{0: 0, 1: 0, 2: 1 << 62, 9: 0}}
 	if got := g.Poll(0, 4, []int{7}); !slices.Equal(got, []int{7, 0, 1}) {
 		t.Errorf("changed places %v", got)
 	}

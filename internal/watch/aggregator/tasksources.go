@@ -5,12 +5,13 @@ package aggregator
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"prywalk/frames"
 	"prywalk/internal/base/languages"
-	"prywalk/internal/host/procmem"
 	"prywalk/internal/store/profile"
 	"prywalk/internal/walk/managed"
+	"prywalk/ptrace"
 )
 
 // taskRuntime is a runtime with tasks.
@@ -22,8 +23,8 @@ type taskRuntime struct {
 	totals    *taskTotals
 }
 
-// every is the mean time between two readings of a task, ns.
-func (r *taskRuntime) every() int64 {
+// every is the mean time between two readings of a task.
+func (r *taskRuntime) every() time.Duration {
 	if r.label == languages.VirtualThreadTask {
 		return pollVirtualEvery
 	}
@@ -48,7 +49,7 @@ const (
 func taskRuntimesOf(a *Aggregator, p *processState) (out []taskRuntime) {
 	for _, scheduler := range p.process.Code.Runtimes().Schedulers() {
 		source := &goroutines{Scheduler: scheduler, stacks: a.stacks, process: p, lockTexts: map[string]bool{},
-			ends: map[string]bool{}, unnamed: map[int]int64{}}
+			ends: map[string]bool{}, unnamed: map[int]ptrace.Moment{}}
 		out = append(out, taskRuntime{source, scheduler, 1 << 12, languages.GoroutineTask, &a.out.totals.goroutines})
 	}
 	for _, n := range p.process.Code.Runtimes().FrameSources() {
@@ -72,14 +73,15 @@ type goroutines struct {
 	managed.Scheduler
 	stacks  *stackBuilder
 	process *processState
-	labels  map[uint64]string // by address, of one Poll
-	ends    map[string]bool   // the other ends of descriptors
-	unnamed map[int]int64     // places that wait for one without a name; when to read them again, CLOCK_MONOTONIC ns
+	labels  map[uint64]string     // by address, of one Poll
+	ends    map[string]bool       // the other ends of descriptors
+	unnamed map[int]ptrace.Moment // places that wait for one without a name; when to read them again
 
 	lockTexts map[string]bool
 	awaited   map[frames.Addr]bool // locks for which goroutines waited
-	// locksSince is the time of the first reading, CLOCK_MONOTONIC ns; lockCPU the CPU time of all readings, ns.
-	locksSince, lockCPU int64
+	// locksSince is the time of the first reading; lockCPU the CPU time of all readings.
+	locksSince ptrace.Moment
+	lockCPU    time.Duration
 }
 
 const (
@@ -92,7 +94,7 @@ func (g *goroutines) Poll(from, to int, changed []int) []int {
 	g.labels = map[uint64]string{}
 	before := len(changed)
 	changed = g.Scheduler.Poll(from, to, changed)
-	now := procmem.Now()
+	now := ptrace.Now()
 	for place := from; place < to; place++ {
 		if due, ok := g.unnamed[place]; ok && now >= due {
 			changed = append(changed, place)
@@ -116,7 +118,7 @@ func (g *goroutines) otherEnd(place int, t *managed.TaskRecord, stack []byte, ag
 	text, later := w.otherEnd(fd)
 	switch {
 	case later && !again:
-		g.unnamed[place] = max(procmem.Now()+readEndAgain, w.ends.NextLists(w.peers))
+		g.unnamed[place] = max(ptrace.Now().Add(readEndAgain), ptrace.Moment(w.ends.NextLists(w.peers)))
 	case text == "" || len(g.ends) >= maxEnds && !g.ends[text] || !g.Reread(t):
 		return ""
 	default:
@@ -136,7 +138,7 @@ func (g *goroutines) readTask(place int) (taskOutcome, taskKind, frames.StopReas
 	case t.OnThread || t.System:
 		return taskNotParked, taskKind{}, 0
 	}
-	waitsFor := g.otherEnd(place, &t, stack, again && procmem.Now() >= due)
+	waitsFor := g.otherEnd(place, &t, stack, again && ptrace.Now() >= due)
 	end, beyond := g.stacks.walkTask(g.process, &t, stack)
 	locks := g.bounded(g.lockLabels(&t, stack))
 	if (beyond || locks != "") && !g.Reread(&t) {

@@ -63,8 +63,8 @@ func (b *stackBuilder) stackOfSample(
 func (b *stackBuilder) stackOfThread(p *processState, th *target.Thread, s *observe.RawSample) (
 	sample.StackID, frames.StopReason,
 ) {
-	if p.refreshBudget.due(int64(s.At), p.process.Code.Runtimes().Starting()) {
-		p.refresh(int64(s.At))
+	if p.refreshBudget.due(s.At, p.process.Code.Runtimes().Starting()) {
+		p.refresh(s.At)
 	}
 	if end := p.process.Code.StackEnd(s.Mem.Stack.Addr); end != 0 {
 		s.Mem.StackEnd = end
@@ -85,7 +85,7 @@ func (b *stackBuilder) stackOfThread(p *processState, th *target.Thread, s *obse
 
 func (b *stackBuilder) walkWithRefresh(p *processState, th *target.Thread, s *observe.RawSample) frames.StopReason {
 	end := b.walkOnce(p, th, s)
-	if end.Complete() && !b.unmapped || !p.refreshBudget.mayRefresh(int64(s.At)) || !p.refresh(int64(s.At)) {
+	if end.Complete() && !b.unmapped || !p.refreshBudget.mayRefresh(s.At) || !p.refresh(s.At) {
 		return end
 	}
 	return b.walkOnce(p, th, s)

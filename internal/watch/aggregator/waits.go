@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"slices"
 	"strings"
+	"time"
 
 	"prywalk/frames"
 	"prywalk/internal/base/cache"
@@ -21,6 +22,7 @@ import (
 	"prywalk/internal/walk/waits"
 	"prywalk/internal/watch/observe"
 	"prywalk/internal/watch/target"
+	"prywalk/ptrace"
 )
 
 // waitExplainer finds what sleeping threads wait for. The innermost functions give the kind of a lock; the copied bytes
@@ -49,7 +51,7 @@ func (e *waitExplainer) close() {
 	}
 }
 
-const procCacheLifetime = 1e9 // of what /proc shows: a descriptor's name, the list of threads; ns
+const procCacheLifetime = time.Second // of what /proc shows: a descriptor's name, the list of threads
 
 type waitState struct {
 	byInnerTID           map[int]*target.Thread // in its own pid namespace
@@ -59,7 +61,7 @@ type waitState struct {
 	peers                *waits.RemoteAddresses
 	ends                 *waits.Peers
 	otherThreads         *waits.LiveThreads // those not in byInnerTID
-	otherThreadsListedAt int64              // CLOCK_MONOTONIC ns
+	otherThreadsListedAt ptrace.Moment
 	walker               frames.Walker
 }
 
@@ -87,7 +89,7 @@ func (w *waitState) Thread(innerTID int, _ bool) (int, bool) {
 		return th.TID, true
 	}
 	tid, ok := w.otherThreads.Thread(innerTID, false)
-	if now := procmem.Now(); !ok && now-w.otherThreadsListedAt > procCacheLifetime {
+	if now := ptrace.Now(); !ok && now.Sub(w.otherThreadsListedAt) > procCacheLifetime {
 		w.otherThreadsListedAt = now
 		w.otherThreads.Invalidate()
 		return w.otherThreads.Thread(innerTID, false)
@@ -127,7 +129,7 @@ func (e *waitExplainer) find(p *processState, th *target.Thread, s *observe.RawS
 		found.ResolveOwner(p.waitState)
 		return found.Label(), found.Owner
 	case found.Kind == waits.FileLock && found.FD != nil:
-		return string(found.Kind) + " " + p.waitState.describeFile(th, int(found.FD.FD), int64(s.At)), 0
+		return string(found.Kind) + " " + p.waitState.describeFile(th, int(found.FD.FD), s.At), 0
 	case found.Kind == waits.Child:
 		child := waits.ChildWaitedFor(p.process.Code.PID, found.Child)
 		if child.PID == 0 || !liveOf(th, s).Unchanged() {
@@ -137,10 +139,10 @@ func (e *waitExplainer) find(p *processState, th *target.Thread, s *observe.RawS
 	case found.Kind == waits.Sleep && !strings.HasSuffix(sl.Reason, "nanosleep"):
 		return string(found.Kind), 0
 	case found.FD != nil:
-		return p.waitState.describeFile(th, int(found.FD.FD), int64(s.At)), 0
+		return p.waitState.describeFile(th, int(found.FD.FD), s.At), 0
 	case found.Kind == waits.Descriptor:
 		if fd, ok := found.OnlyDescriptor(&sl, e.callMemory(th, s, maxPollRead)); ok {
-			return p.waitState.describeFile(th, fd, int64(s.At)), 0
+			return p.waitState.describeFile(th, fd, s.At), 0
 		}
 	case found.Kind == waits.Other:
 		found.ReadPath(&sl, e.callMemory(th, s, waits.MaxPath))
@@ -217,9 +219,9 @@ func (e *waitExplainer) variableAt(p *processState, addr schema.Hex) waits.Varia
 	return v
 }
 
-func (w *waitState) describeFile(th *target.Thread, fd int, now int64) string {
+func (w *waitState) describeFile(th *target.Thread, fd int, now ptrace.Moment) string {
 	f := &th.Walk.File
-	if f.Text == "" || f.FD != fd || now-f.At > procCacheLifetime {
+	if f.Text == "" || f.FD != fd || now.Sub(f.At) > procCacheLifetime {
 		*f = target.LastFile{FD: fd, Text: w.fileText(fd), At: now}
 	}
 	return f.Text

@@ -64,7 +64,7 @@ func (p *Preemption) PreemptedOn() (cpu int, ok bool) { return p.preemptedCPU, p
 func (p *Preemption) ForgetWake() { p.ctl.Sleeper.ClearWokenByTimer() }
 
 // Nap sleeps until a moment.
-func (p *Preemption) Nap(until int64) { p.ctl.Sleeper.NanosleepUntil(ptrace.Moment(until)) }
+func (p *Preemption) Nap(until ptrace.Moment) { p.ctl.Sleeper.NanosleepUntil(until) }
 
 // LastCPU returns a thread's last CPU, or −1, and whether the thread outranks the tracer there.
 func (p *Preemption) LastCPU(t *Thread) (cpu int, outranks bool) {

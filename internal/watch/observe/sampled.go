@@ -51,7 +51,7 @@ func (o *Observer) FromKernelSample(r *perfevents.Record) *RawSample {
 	n, asked := copy(s.buffers.stack, r.Stack), r.Asked
 	s.Limits.fullSampleBytes = asked
 	s.Regs = r.Regs
-	s.At = ptrace.Moment(r.Time)
+	s.At = r.Time
 	s.How = ByKernelSample
 	s.State = sample.Running
 	s.setStack(r.Regs.SP(), n, asked)

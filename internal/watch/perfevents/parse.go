@@ -6,8 +6,10 @@ import (
 	"bytes"
 	"encoding/binary"
 	"runtime"
+	"time"
 
 	"prywalk/frames"
+	"prywalk/internal/base/monotonic"
 	"prywalk/internal/base/wire"
 	"prywalk/internal/host/procmem"
 )
@@ -33,9 +35,9 @@ type Record struct {
 	PID, TID int
 	PPID     int // process of the creator (Forked)
 	CPU      int
-	Time     int64 // CLOCK_MONOTONIC ns
-	Period   int64 // of the event when it was opened or inherited, CPU time in ns (Sampled)
-	Lost     int64 // records
+	Time     monotonic.Moment
+	Period   time.Duration // of the event when it was opened or inherited, CPU time (Sampled)
+	Lost     int64         // records
 
 	Name []byte // of the thread or the mapped file
 	Exec bool   // an exec gave the name
@@ -114,7 +116,7 @@ func parse(typ uint32, misc uint16, body []byte, r *Record) bool {
 		}
 		r.PID, r.PPID, r.TID = signed(&c), signed(&c), signed(&c)
 		c.Skip(4) // the creator's thread
-		r.Time = int64(c.U64())
+		r.Time = monotonic.Moment(c.U64())
 	case typeComm:
 		r.Kind, r.Exec = CommSet, misc&miscCommExec != 0
 		r.PID, r.TID = signed(&c), signed(&c)
@@ -135,7 +137,7 @@ func parse(typ uint32, misc uint16, body []byte, r *Record) bool {
 }
 
 func (r *Record) setID(b []byte) {
-	r.PID, r.TID, r.Time, r.CPU = int32At(b), int32At(b[4:]), int64(word(b[8:])), int32At(b[16:])
+	r.PID, r.TID, r.Time, r.CPU = int32At(b), int32At(b[4:]), monotonic.Moment(word(b[8:])), int32At(b[16:])
 }
 
 func untilNUL(b []byte) []byte {
@@ -150,7 +152,7 @@ func parseSample(c wire.Cursor, r *Record) bool {
 	if head == nil {
 		return false
 	}
-	r.Kind, r.Period = Sampled, int64(word(head[24:]))
+	r.Kind, r.Period = Sampled, time.Duration(word(head[24:]))
 	if r.setID(head); r.want != nil && !r.want(r.PID) {
 		return true
 	}

@@ -18,6 +18,7 @@ import (
 	"prywalk/internal/watch/aggregator"
 	"prywalk/internal/watch/target"
 	"prywalk/internal/watch/tracer"
+	"prywalk/ptrace"
 )
 
 // Sampler samples processes into a recording.
@@ -126,7 +127,7 @@ func (s *Sampler) Run(ctx context.Context) (runstats.Stats, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	undo := selfruntime.DisableAutoGC(s.opts.LowOverhead)
-	start, boot := procmem.Now(), cmp.Or(s.opts.Launched, procmem.BootTicks())
+	start, boot := ptrace.Now(), cmp.Or(s.opts.Launched, procmem.BootTicks())
 	t := tracer.New(s.opts, s.control, s.common, start, boot)
 	var discovery sync.WaitGroup
 	aggregatorDone, tracerDone := make(chan struct{}), make(chan struct{})
@@ -162,7 +163,7 @@ func (s *Sampler) runAggregator(stop func()) {
 	defer func() {
 		s.discardRest()
 		defer s.common.Failure.Guard(nil)
-		s.aggregator.CloseAccounts(procmem.Now())
+		s.aggregator.CloseAccounts(ptrace.Now())
 	}()
 	defer s.common.Failure.Guard(stop)
 	s.taskTimer = time.NewTimer(0)
@@ -210,7 +211,7 @@ func (s *Sampler) pollTasks() time.Duration {
 	if s.control.Held() {
 		return heldPollInterval
 	}
-	return time.Duration(s.aggregator.PollTasks())
+	return s.aggregator.PollTasks()
 }
 
 func (s *Sampler) handleQueued() {
