@@ -62,7 +62,7 @@ func TestSamplesAreNotGivenUpForThoseThatFoundNoRoom(t *testing.T) {
 				p.ranBefore = -1e12
 				now := ptrace.Now()
 				if r.stream.drainedAt = now; late {
-					r.stream.drainedAt = r.stream.drainedAt.Add(-r.stream.reader.TimeToFull() + 1)
+					r.stream.drainedAt = r.stream.drainedAt.Add(-(r.stream.reader.TimeToFull() + 1))
 				}
 				if r.DrainAll(now); r.stream.reader == nil {
 					break

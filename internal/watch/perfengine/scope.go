@@ -85,7 +85,7 @@ const (
 	probeAfter = 2                      // periods of time in the kernel before a stop
 	tryEvery   = 50 * time.Millisecond  // between ticks that try such a stop: a thread that waits for a CPU is not stopped
 	firstFor   = 8                      // periods of CPU time until a thread's samples have a whole period each
-	checkAfter = 20                     // periods of time in the kernel until it is compared with stime; then at each doubling
+	checkAfter = 20                     // periods in the kernel until they are compared with stime; then at each doubling
 )
 
 // threadEvents are the events of one thread, and the time in the kernel since its count began. Times are.
