@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"prywalk/internal/account/attribute"
+	"prywalk/internal/base/monotonic"
 	"prywalk/internal/code/loadedcode"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/store/profile"
 	"prywalk/internal/watch/target"
-	"prywalk/ptrace"
 )
 
 // Aggregator walks raw samples and attributes the threads' time. It belongs to one goroutine.
@@ -43,7 +43,7 @@ func (a *Aggregator) Stacks() (all, complete int64) {
 }
 
 // UnixOf converts a moment to Unix time, in nanoseconds.
-func (a *Aggregator) UnixOf(at ptrace.Moment) int64 { return a.out.unix.Of(at) }
+func (a *Aggregator) UnixOf(at monotonic.Moment) int64 { return a.out.unix.Of(at) }
 
 // New returns an aggregator without processes. images are for unopened ones; closeProcess releases an ended one.
 func New(o *target.SamplingOptions, b *profile.Builder, images *loadedcode.ImageCache,
@@ -81,7 +81,7 @@ func (a *Aggregator) Handle(b target.Batch) {
 		a.common.QuotaGate.Wait()
 		a.handleEvent(&b[i])
 	}
-	now := ptrace.Now()
+	now := monotonic.Moment(procmem.Now())
 	a.common.Garbage.Measure(int64(now))
 	a.attribute(&attribute.Tick{At: int64(now)})
 	a.common.Queue.Put(b)
@@ -111,10 +111,10 @@ func (a *Aggregator) handleEvent(e *target.Event) {
 		a.tasks.checkpoint()
 		a.checkpointAsked = true
 	case *target.RefreshAsked:
-		a.refresh(ptrace.Moment(what.At))
+		a.refresh(monotonic.Moment(what.At))
 	case *attribute.NotObservedFor:
 		a.attribute(what)
-		a.tasks.eachPoller(func(t *taskPoller) { t.pauseEnd = ptrace.Moment(what.At + what.Length) })
+		a.tasks.eachPoller(func(t *taskPoller) { t.pauseEnd = monotonic.Moment(what.At + what.Length) })
 	case *target.Resumed:
 		a.attribute(&what.Cut)
 		a.tasks.eachPoller((*taskPoller).addIntervals)
@@ -137,11 +137,11 @@ func (a *Aggregator) SaveIfAsked(c target.Checkpointing) {
 		a.checkpointAsked = false
 		took := r.Took()
 		if a.opts.Checkpoint != nil {
-			began := ptrace.Now()
+			began := monotonic.Moment(procmem.Now())
 			a.opts.Checkpoint(c)
 			a.evict()
 			a.releaseUnused()
-			took = ptrace.Now().Sub(began)
+			took = monotonic.Moment(procmem.Now()).Sub(began)
 		}
 		r.Done(took, a.checkpointAsked)
 	}

@@ -11,10 +11,11 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/base/cache"
+	"prywalk/internal/base/monotonic"
+	"prywalk/internal/host/procmem"
 	"prywalk/internal/host/selfruntime"
 	"prywalk/internal/store/profile"
 	"prywalk/internal/walk/managed"
-	"prywalk/ptrace"
 )
 
 // Go's locks store no owner. The code of a goroutine's functions shows which locks it likely holds
@@ -95,7 +96,7 @@ func (p *processState) threadLocks(stack frames.Memory) (text string) {
 		if !is || len(g.awaited) == 0 {
 			continue
 		}
-		now := ptrace.Now()
+		now := monotonic.Moment(procmem.Now())
 		if g.locksSince == 0 {
 			g.locksSince = now
 		}

@@ -8,10 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/account/attribute"
+	"prywalk/internal/base/monotonic"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/store/profile"
 	"prywalk/internal/watch/target"
-	"prywalk/ptrace"
 )
 
 func (a *Aggregator) beginProcess(p *processState, started *attribute.ProcessStarted) {
@@ -57,7 +57,7 @@ func (a *Aggregator) endProcess(p *processState, ended *attribute.ProcessEnded) 
 	if p.process.Ended {
 		return
 	}
-	a.tasks.finish(p, ptrace.Moment(ended.At))
+	a.tasks.finish(p, monotonic.Moment(ended.At))
 	p.process.Ended = true
 	ended.Program = p.process.Comm
 	a.attribute(ended)
@@ -67,7 +67,7 @@ func (a *Aggregator) endProcess(p *processState, ended *attribute.ProcessEnded) 
 
 // CloseAccounts attributes all that is open. It does not close processes whose end was not reported, as the tracer
 // hangs.
-func (a *Aggregator) CloseAccounts(now ptrace.Moment) {
+func (a *Aggregator) CloseAccounts(now monotonic.Moment) {
 	a.readNames()
 	a.explainer.close()
 	a.tasks.eachPoller((*taskPoller).addLast)

@@ -6,14 +6,15 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/base/cache"
 	"prywalk/internal/base/languages"
+	"prywalk/internal/base/monotonic"
 	"prywalk/internal/base/sample"
 	"prywalk/internal/code/loadedcode"
+	"prywalk/internal/host/procmem"
 	"prywalk/internal/store/profile"
 	"prywalk/internal/walk/callstack"
 	"prywalk/internal/walk/managed"
 	"prywalk/internal/watch/observe"
 	"prywalk/internal/watch/target"
-	"prywalk/ptrace"
 )
 
 // Runtimes name managed frames during the walk, as memory with names can change.
@@ -122,7 +123,7 @@ func (b *stackBuilder) describe(p *processState, r managedRef) profile.FramesID 
 	if certainty == managed.Freed {
 		w.freed = true
 		w.described = append(w.described[:0], managed.Frame{Function: languages.FreedFunction})
-		p.process.CodeFreed(ptrace.Now()) // later samples are walked at once
+		p.process.CodeFreed(monotonic.Moment(procmem.Now())) // later samples are walked at once
 	}
 	w.frames = w.frames[:0]
 	for i := range w.described {

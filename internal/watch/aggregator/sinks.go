@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"prywalk/internal/account/attribute"
+	"prywalk/internal/base/monotonic"
 	"prywalk/internal/base/sample"
 	"prywalk/internal/host/selfruntime"
 	"prywalk/internal/store/profile"
 	"prywalk/internal/watch/target"
-	"prywalk/ptrace"
 )
 
 type intervalSink struct {
@@ -46,7 +46,7 @@ func (out *intervalSink) interval(p *processState, th *target.Thread, s *attribu
 		Stack: out.stackOf(s), PID: p.process.Code.PID, InnerPID: innerNumber(p.innerPID, p.process.Code.PID),
 		Start: p.process.Code.StartTime, Comm: p.process.Comm,
 		Thread: attribute.ExitedThread, State: s.State.String(), Wait: s.Wait, WaitsFor: s.WaitsFor, Owner: s.Owner,
-		End: out.unix.Of(ptrace.Moment(s.End)), Samples: s.Samples, Wall: s.Wall, RunQueue: s.RunQueue, CPU: s.CPU,
+		End: out.unix.Of(monotonic.Moment(s.End)), Samples: s.Samples, Wall: s.Wall, RunQueue: s.RunQueue, CPU: s.CPU,
 		Labels: s.Labels,
 		Before: s.Before, Container: p.container,
 	}
@@ -82,12 +82,12 @@ func (out *intervalSink) stackOf(s *attribute.Span) sample.StackID {
 }
 
 // refresh shows the sinks the time so far, with open intervals: an unchanged thread can have one for days.
-func (a *Aggregator) refresh(at ptrace.Moment) {
+func (a *Aggregator) refresh(at monotonic.Moment) {
 	took := selfruntime.CPUTimeOf(func() { a.refreshSinks(at) })
 	a.common.Requests.Refresh.Done(took, false)
 }
 
-func (a *Aggregator) refreshSinks(at ptrace.Moment) {
+func (a *Aggregator) refreshSinks(at monotonic.Moment) {
 	unix := a.out.unix.Of(at)
 	for _, sink := range a.out.sinks {
 		switch s := sink.(type) {
@@ -154,17 +154,17 @@ type unixTime struct {
 }
 
 type wakeUp struct {
-	at     ptrace.Moment
+	at     monotonic.Moment
 	length time.Duration
 }
 
 // Resumed notes a suspension of length until at; earlier moments keep their Unix time.
-func (u *unixTime) Resumed(at ptrace.Moment, length time.Duration) {
+func (u *unixTime) Resumed(at monotonic.Moment, length time.Duration) {
 	u.slept = append(u.slept, wakeUp{at, length})
 }
 
 // Of converts a moment to Unix time, in nanoseconds.
-func (u *unixTime) Of(at ptrace.Moment) int64 {
+func (u *unixTime) Of(at monotonic.Moment) int64 {
 	unix := u.epoch + int64(at)
 	for i := range u.slept {
 		if s := &u.slept[i]; at > s.at {

@@ -6,13 +6,13 @@ import (
 	"time"
 
 	"prywalk/frames"
+	"prywalk/internal/base/monotonic"
 	"prywalk/internal/base/sample"
 	"prywalk/internal/host/container"
 	"prywalk/internal/host/selfruntime"
 	"prywalk/internal/walk/callstack"
 	"prywalk/internal/watch/observe"
 	"prywalk/internal/watch/target"
-	"prywalk/ptrace"
 )
 
 type processState struct {
@@ -62,7 +62,7 @@ func (s *states) process(p *target.Process) *processState {
 }
 
 // refresh reads the mappings and run-time code again, and returns whether they have changed. now is.
-func (p *processState) refresh(now ptrace.Moment) bool {
+func (p *processState) refresh(now monotonic.Moment) bool {
 	var changed bool
 	var err error
 	before := p.process.Code.CodeMappings()
@@ -111,7 +111,7 @@ func (p *processState) untrackedState() *target.Thread {
 // rename reads the name every [target.NameEvery], from a runtime, else from the kernel; at each sample until a
 // runtime has a new thread's name. A runtime removes a thread from its list before the thread ends: the name stays for
 // one more period.
-func rename(th *target.Thread, now ptrace.Moment) {
+func rename(th *target.Thread, now monotonic.Moment) {
 	sources := th.Proc.Code.Runtimes().FrameSources()
 	due := now.Sub(th.Walk.NameReadAt) >= target.NameEvery
 	if !due && (th.NamedByRuntime.Load() || len(sources) == 0 || now.Sub(th.FirstListedAt) >= target.NameEvery) {
@@ -154,23 +154,23 @@ const (
 )
 
 type refreshBudget struct {
-	last     ptrace.Moment
+	last     monotonic.Moment
 	cost     time.Duration // that delays the next reading
 	loadCost time.Duration // of readings with new code, less the share since
 }
 
-func (r *refreshBudget) mayRefresh(at ptrace.Moment) bool {
+func (r *refreshBudget) mayRefresh(at monotonic.Moment) bool {
 	return at.Sub(r.last) > max(refreshAfter, refreshShare*r.cost)
 }
 
 // due reports a reading due whatever the stacks.
-func (r *refreshBudget) due(at ptrace.Moment, starting bool) bool {
+func (r *refreshBudget) due(at monotonic.Moment, starting bool) bool {
 	age := at.Sub(r.last)
 	return age > refreshEvery || starting && age > max(refreshStart, refreshShare*r.cost)
 }
 
 // chargeRefresh charges a reading. loaded means that it found new code.
-func (r *refreshBudget) chargeRefresh(at ptrace.Moment, cost time.Duration, loaded bool) {
+func (r *refreshBudget) chargeRefresh(at monotonic.Moment, cost time.Duration, loaded bool) {
 	r.loadCost = max(r.loadCost-at.Sub(r.last)/refreshShare, 0)
 	r.last = at
 	if loaded && r.loadCost < loadCredit {

@@ -8,10 +8,10 @@ import (
 	"time"
 	"unique"
 
+	"prywalk/internal/base/monotonic"
 	"prywalk/internal/base/sample"
 	"prywalk/internal/host/selfruntime"
 	"prywalk/internal/store/profile"
-	"prywalk/ptrace"
 )
 
 // taskPoller observes the tasks of one runtime in rounds.
@@ -28,19 +28,19 @@ type taskPoller struct {
 	pending   []int // part of changed still to read
 
 	round      int // completed
-	firstBegan ptrace.Moment
-	roundBegan ptrace.Moment
-	due        ptrace.Moment
-	lastAdded  ptrace.Moment
-	pauseEnd   ptrace.Moment // end of the last gap: a task that changed in it gets only the time after it
-	failures   int           // consecutive
+	firstBegan monotonic.Moment
+	roundBegan monotonic.Moment
+	due        monotonic.Moment
+	lastAdded  monotonic.Moment
+	pauseEnd   monotonic.Moment // end of the last gap: a task that changed in it gets only the time after it
+	failures   int              // consecutive
 	cpu        time.Duration
 	walked     int64 // in this slice
 }
 
 type taskSlot struct {
-	from, seen ptrace.Moment // observations of its state
-	began      ptrace.Moment // the first of them
+	from, seen monotonic.Moment // observations of its state
+	began      monotonic.Moment // the first of them
 	stack      sample.StackID
 	kind       unique.Handle[taskKind]
 	parked     bool
@@ -51,7 +51,7 @@ func newTaskPoller(a *Aggregator, p *processState, r taskRuntime) *taskPoller {
 }
 
 // readSlice returns the pause that must follow.
-func (t *taskPoller) readSlice(now ptrace.Moment) (rest time.Duration) {
+func (t *taskPoller) readSlice(now monotonic.Moment) (rest time.Duration) {
 	took := selfruntime.CPUTimeOf(func() { t.readTasks(now, sliceCPU) })
 	t.totals.cpu += took
 	t.cpu += took
@@ -60,7 +60,7 @@ func (t *taskPoller) readSlice(now ptrace.Moment) (rest time.Duration) {
 	return rest
 }
 
-func (t *taskPoller) restAfter(took time.Duration, now ptrace.Moment) time.Duration {
+func (t *taskPoller) restAfter(took time.Duration, now monotonic.Moment) time.Duration {
 	if t.round == 0 {
 		return firstRestRatio * took
 	}
@@ -71,7 +71,7 @@ func (t *taskPoller) restAfter(took time.Duration, now ptrace.Moment) time.Durat
 	return max(time.Duration(ratio)*took, time.Duration(t.walked)*restPerWalk)
 }
 
-func (t *taskPoller) planNext(now ptrace.Moment, rest time.Duration) {
+func (t *taskPoller) planNext(now monotonic.Moment, rest time.Duration) {
 	switch {
 	case t.failures > 0:
 		t.due = now.Add(searchEvery << min(t.failures, 6))
@@ -91,7 +91,7 @@ func (t *taskPoller) endRoundIfDone() (done bool) {
 	return true
 }
 
-func (t *taskPoller) readTasks(now ptrace.Moment, maxCPU time.Duration) {
+func (t *taskPoller) readTasks(now monotonic.Moment, maxCPU time.Duration) {
 	t.walked = 0
 	if !t.countSlots(now) {
 		return
@@ -116,7 +116,7 @@ func (t *taskPoller) readTasks(now ptrace.Moment, maxCPU time.Duration) {
 }
 
 // countSlots reads the number of places at a round's start, and returns false if that failed.
-func (t *taskPoller) countSlots(now ptrace.Moment) bool {
+func (t *taskPoller) countSlots(now monotonic.Moment) bool {
 	if t.next > 0 || len(t.pending) > 0 {
 		return true
 	}
@@ -138,14 +138,14 @@ func (t *taskPoller) countSlots(now ptrace.Moment) bool {
 }
 
 // stateStart returns the start of a new task's state: tasks of the first round count as unchanged before.
-func (t *taskPoller) stateStart() ptrace.Moment {
+func (t *taskPoller) stateStart() monotonic.Moment {
 	if t.round == 0 {
 		return max(t.process.process.Since, 0)
 	}
 	return t.roundBegan
 }
 
-func (t *taskPoller) findChanged(now ptrace.Moment) {
+func (t *taskPoller) findChanged(now monotonic.Moment) {
 	t.polledEnd = min(t.next+t.runtime.batchSize, len(t.slots))
 	t.changed = t.runtime.source.Poll(t.next, t.polledEnd, t.changed[:0])
 	t.pending = t.changed
@@ -163,7 +163,7 @@ func (t *taskPoller) findChanged(now ptrace.Moment) {
 	}
 }
 
-func (t *taskPoller) readTask(i int, now ptrace.Moment) {
+func (t *taskPoller) readTask(i int, now monotonic.Moment) {
 	s := &t.slots[i]
 	t.addInterval(s)
 	before := max(cmp.Or(s.seen, t.firstBegan), t.pauseEnd)
@@ -215,7 +215,7 @@ func (t *taskPoller) interval(s *taskSlot) profile.Interval {
 	}
 }
 
-func (t *taskPoller) finish(now ptrace.Moment) {
+func (t *taskPoller) finish(now monotonic.Moment) {
 	t.totals.cpu += selfruntime.CPUTimeOf(func() { t.lastRound(now) })
 	for i := range t.slots {
 		if s := &t.slots[i]; s.parked {
@@ -225,7 +225,7 @@ func (t *taskPoller) finish(now ptrace.Moment) {
 }
 
 // lastRound has a larger limit after an incomplete first round: unread tasks are in no sum.
-func (t *taskPoller) lastRound(now ptrace.Moment) {
+func (t *taskPoller) lastRound(now monotonic.Moment) {
 	maxCPU := lastRoundCPU
 	if t.round == 0 {
 		maxCPU = firstRoundCPU

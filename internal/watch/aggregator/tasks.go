@@ -8,8 +8,9 @@ import (
 	"time"
 
 	"prywalk/internal/account/runstats"
+	"prywalk/internal/base/monotonic"
+	"prywalk/internal/host/procmem"
 	"prywalk/internal/store/profile"
-	"prywalk/ptrace"
 )
 
 const (
@@ -41,12 +42,12 @@ const (
 // blocked, outside of the threads' sums, without samples.
 type taskPollers struct {
 	all []*taskPoller
-	due ptrace.Moment
+	due monotonic.Moment
 }
 
 type taskRecorder struct {
 	aggregator   *Aggregator
-	due          ptrace.Moment
+	due          monotonic.Moment
 	observations atomic.Int64 // any goroutine may read it
 }
 
@@ -60,7 +61,7 @@ func (r *taskRecorder) poll() (rest time.Duration) {
 	if !r.aggregator.opts.Tasks {
 		return searchEvery
 	}
-	now := ptrace.Now()
+	now := monotonic.Moment(procmem.Now())
 	if now < r.due {
 		return r.due.Sub(now)
 	}
@@ -78,7 +79,7 @@ func (r *taskRecorder) poll() (rest time.Duration) {
 	return max(next, r.due).Sub(now)
 }
 
-func (r *taskRecorder) longestDue(now ptrace.Moment) (due *taskPoller) {
+func (r *taskRecorder) longestDue(now monotonic.Moment) (due *taskPoller) {
 	for _, p := range r.aggregator.states.procs {
 		if p.process.Ended {
 			p.tasks.due = now.Add(searchEvery)
@@ -124,7 +125,7 @@ func (r *taskRecorder) eachPoller(f func(*taskPoller)) {
 // checkpoint adds the tasks' intervals before a checkpoint; those of many tasks more rarely, as they enlarge the
 // recording.
 func (r *taskRecorder) checkpoint() {
-	now := ptrace.Now()
+	now := monotonic.Moment(procmem.Now())
 	r.eachPoller(func(t *taskPoller) {
 		if now.Sub(t.lastAdded) >= time.Duration(int64(len(t.slots))*1e9/checkpointIntervals) {
 			t.lastAdded = now
@@ -134,7 +135,7 @@ func (r *taskRecorder) checkpoint() {
 }
 
 // finish adds the last intervals of a process's tasks. Tasks that are not read in time count as unchanged.
-func (r *taskRecorder) finish(p *processState, now ptrace.Moment) {
+func (r *taskRecorder) finish(p *processState, now monotonic.Moment) {
 	alive := p.process.Code.Alive()
 	if r.aggregator.opts.Tasks && alive { // the recording may be too short for the first round
 		r.find(p)

@@ -9,9 +9,10 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/base/languages"
+	"prywalk/internal/base/monotonic"
+	"prywalk/internal/host/procmem"
 	"prywalk/internal/store/profile"
 	"prywalk/internal/walk/managed"
-	"prywalk/ptrace"
 )
 
 // taskRuntime is a runtime with tasks.
@@ -49,7 +50,7 @@ const (
 func taskRuntimesOf(a *Aggregator, p *processState) (out []taskRuntime) {
 	for _, scheduler := range p.process.Code.Runtimes().Schedulers() {
 		source := &goroutines{Scheduler: scheduler, stacks: a.stacks, process: p, lockTexts: map[string]bool{},
-			ends: map[string]bool{}, unnamed: map[int]ptrace.Moment{}}
+			ends: map[string]bool{}, unnamed: map[int]monotonic.Moment{}}
 		out = append(out, taskRuntime{source, scheduler, 1 << 12, languages.GoroutineTask, &a.out.totals.goroutines})
 	}
 	for _, n := range p.process.Code.Runtimes().FrameSources() {
@@ -73,14 +74,14 @@ type goroutines struct {
 	managed.Scheduler
 	stacks  *stackBuilder
 	process *processState
-	labels  map[uint64]string     // by address, of one Poll
-	ends    map[string]bool       // the other ends of descriptors
-	unnamed map[int]ptrace.Moment // places that wait for one without a name; when to read them again
+	labels  map[uint64]string        // by address, of one Poll
+	ends    map[string]bool          // the other ends of descriptors
+	unnamed map[int]monotonic.Moment // places that wait for one without a name; when to read them again
 
 	lockTexts map[string]bool
 	awaited   map[frames.Addr]bool // locks for which goroutines waited
 	// locksSince is the time of the first reading; lockCPU the CPU time of all readings.
-	locksSince ptrace.Moment
+	locksSince monotonic.Moment
 	lockCPU    time.Duration
 }
 
@@ -94,7 +95,7 @@ func (g *goroutines) Poll(from, to int, changed []int) []int {
 	g.labels = map[uint64]string{}
 	before := len(changed)
 	changed = g.Scheduler.Poll(from, to, changed)
-	now := ptrace.Now()
+	now := monotonic.Moment(procmem.Now())
 	for place := from; place < to; place++ {
 		if due, ok := g.unnamed[place]; ok && now >= due {
 			changed = append(changed, place)
@@ -118,7 +119,7 @@ func (g *goroutines) otherEnd(place int, t *managed.TaskRecord, stack []byte, ag
 	text, later := w.otherEnd(fd)
 	switch {
 	case later && !again:
-		g.unnamed[place] = max(ptrace.Now().Add(readEndAgain), ptrace.Moment(w.ends.NextLists(w.peers)))
+		g.unnamed[place] = max(monotonic.Moment(procmem.Now()).Add(readEndAgain), monotonic.Moment(w.ends.NextLists(w.peers)))
 	case text == "" || len(g.ends) >= maxEnds && !g.ends[text] || !g.Reread(t):
 		return ""
 	default:
@@ -138,7 +139,7 @@ func (g *goroutines) readTask(place int) (taskOutcome, taskKind, frames.StopReas
 	case t.OnThread || t.System:
 		return taskNotParked, taskKind{}, 0
 	}
-	waitsFor := g.otherEnd(place, &t, stack, again && ptrace.Now() >= due)
+	waitsFor := g.otherEnd(place, &t, stack, again && monotonic.Moment(procmem.Now()) >= due)
 	end, beyond := g.stacks.walkTask(g.process, &t, stack)
 	locks := g.bounded(g.lockLabels(&t, stack))
 	if (beyond || locks != "") && !g.Reread(&t) {

@@ -11,6 +11,7 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/base/cache"
 	"prywalk/internal/base/languages"
+	"prywalk/internal/base/monotonic"
 	"prywalk/internal/base/sample"
 	"prywalk/internal/base/schema"
 	"prywalk/internal/code/loadedcode"
@@ -22,7 +23,6 @@ import (
 	"prywalk/internal/walk/waits"
 	"prywalk/internal/watch/observe"
 	"prywalk/internal/watch/target"
-	"prywalk/ptrace"
 )
 
 // waitExplainer finds what sleeping threads wait for. The innermost functions give the kind of a lock; the copied bytes
@@ -61,7 +61,7 @@ type waitState struct {
 	peers                *waits.RemoteAddresses
 	ends                 *waits.Peers
 	otherThreads         *waits.LiveThreads // those not in byInnerTID
-	otherThreadsListedAt ptrace.Moment
+	otherThreadsListedAt monotonic.Moment
 	walker               frames.Walker
 }
 
@@ -89,7 +89,7 @@ func (w *waitState) Thread(innerTID int, _ bool) (int, bool) {
 		return th.TID, true
 	}
 	tid, ok := w.otherThreads.Thread(innerTID, false)
-	if now := ptrace.Now(); !ok && now.Sub(w.otherThreadsListedAt) > procCacheLifetime {
+	if now := monotonic.Moment(procmem.Now()); !ok && now.Sub(w.otherThreadsListedAt) > procCacheLifetime {
 		w.otherThreadsListedAt = now
 		w.otherThreads.Invalidate()
 		return w.otherThreads.Thread(innerTID, false)
@@ -219,7 +219,7 @@ func (e *waitExplainer) variableAt(p *processState, addr schema.Hex) waits.Varia
 	return v
 }
 
-func (w *waitState) describeFile(th *target.Thread, fd int, now ptrace.Moment) string {
+func (w *waitState) describeFile(th *target.Thread, fd int, now monotonic.Moment) string {
 	f := &th.Walk.File
 	if f.Text == "" || f.FD != fd || now.Sub(f.At) > procCacheLifetime {
 		*f = target.LastFile{FD: fd, Text: w.fileText(fd), At: now}

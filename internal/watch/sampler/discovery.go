@@ -13,10 +13,10 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/base/errs"
+	"prywalk/internal/base/monotonic"
 	procs "prywalk/internal/host/process"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/host/selfruntime"
-	"prywalk/ptrace"
 )
 
 const (
@@ -40,14 +40,14 @@ func (s *Sampler) discover(ctx context.Context) {
 	if s.opts.LowOverhead {
 		share *= lowOverheadDivisor
 	}
-	children, rule := childrenSearch{}, ruleSearch{last: ptrace.Now()}
+	children, rule := childrenSearch{}, ruleSearch{last: monotonic.Moment(procmem.Now())}
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-time.After(max(minDiscoverInterval, share*children.took)):
 		}
-		now := ptrace.Now() // a search may miss tasks created after its start
+		now := monotonic.Moment(procmem.Now()) // a search may miss tasks created after its start
 		s.unopened.retry(now, known)
 		if s.opts.Children && children.startIfDue(now, err != nil || creations.Advanced()) {
 			children.took = selfruntime.CPUTimeOf(func() { s.findChildren(ctx, known) })
@@ -74,14 +74,14 @@ func (s *Sampler) knownAtStart() map[int]uint64 {
 
 // childrenSearch is the schedule of searches for children.
 type childrenSearch struct {
-	last   ptrace.Moment // 0 if none
-	repeat bool          // a task was created before the last one
-	took   time.Duration // CPU time
+	last   monotonic.Moment // 0 if none
+	repeat bool             // a task was created before the last one
+	took   time.Duration    // CPU time
 }
 
 // startIfDue begins a search if one is due, and returns whether it is. Two searches follow a creation: children of a
 // parent that ends during a search go to a process that may have been read already.
-func (s *childrenSearch) startIfDue(now ptrace.Moment, created bool) bool {
+func (s *childrenSearch) startIfDue(now monotonic.Moment, created bool) bool {
 	if !created && !s.repeat && s.last != 0 && now.Sub(s.last) < idleDiscoverInterval {
 		return false
 	}
@@ -91,12 +91,12 @@ func (s *childrenSearch) startIfDue(now ptrace.Moment, created bool) bool {
 
 // ruleSearch is the schedule of searches by a rule.
 type ruleSearch struct {
-	last ptrace.Moment
+	last monotonic.Moment
 	took time.Duration // CPU time
 }
 
 // startIfDue begins a search if one is due, and returns whether it is. Searches take at most 1/share of a CPU.
-func (s *ruleSearch) startIfDue(now ptrace.Moment, share time.Duration) bool {
+func (s *ruleSearch) startIfDue(now monotonic.Moment, share time.Duration) bool {
 	if now.Sub(s.last) <= max(minSelectInterval, share*s.took) {
 		return false
 	}
@@ -109,7 +109,7 @@ func (s *ruleSearch) startIfDue(now ptrace.Moment, share time.Duration) bool {
 type unopened struct {
 	mu        sync.Mutex
 	waiting   map[int]uint64 // starts by PID
-	lastRetry ptrace.Moment
+	lastRetry monotonic.Moment
 	full      bool // descriptors were lacking since then
 }
 
@@ -128,7 +128,7 @@ func (u *unopened) update(f foundProcess, err error) {
 	}
 }
 
-func (u *unopened) retry(now ptrace.Moment, known map[int]uint64) {
+func (u *unopened) retry(now monotonic.Moment, known map[int]uint64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if now.Sub(u.lastRetry) < idleDiscoverInterval {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"prywalk/internal/account/runstats"
+	"prywalk/internal/base/monotonic"
 	"prywalk/internal/code/loadedcode"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/host/selfruntime"
@@ -18,7 +19,6 @@ import (
 	"prywalk/internal/watch/aggregator"
 	"prywalk/internal/watch/target"
 	"prywalk/internal/watch/tracer"
-	"prywalk/ptrace"
 )
 
 // Sampler samples processes into a recording.
@@ -127,7 +127,7 @@ func (s *Sampler) Run(ctx context.Context) (runstats.Stats, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	undo := selfruntime.DisableAutoGC(s.opts.LowOverhead)
-	start, boot := ptrace.Now(), cmp.Or(s.opts.Launched, procmem.BootTicks())
+	start, boot := monotonic.Moment(procmem.Now()), cmp.Or(s.opts.Launched, procmem.BootTicks())
 	t := tracer.New(s.opts, s.control, s.common, start, boot)
 	var discovery sync.WaitGroup
 	aggregatorDone, tracerDone := make(chan struct{}), make(chan struct{})
@@ -163,7 +163,7 @@ func (s *Sampler) runAggregator(stop func()) {
 	defer func() {
 		s.discardRest()
 		defer s.common.Failure.Guard(nil)
-		s.aggregator.CloseAccounts(ptrace.Now())
+		s.aggregator.CloseAccounts(monotonic.Moment(procmem.Now()))
 	}()
 	defer s.common.Failure.Guard(stop)
 	s.taskTimer = time.NewTimer(0)

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
+	"prywalk/internal/base/monotonic"
 	"prywalk/internal/base/sample"
 	"prywalk/internal/host/procmem"
-	"prywalk/ptrace"
 )
 
 // # Back-off
@@ -46,7 +46,7 @@ type Backoffs struct {
 	rng      *rand.Rand
 
 	tick           int64 // number of the present or last tick
-	now            ptrace.Moment
+	now            monotonic.Moment
 	period         time.Duration // mean distance of ticks
 	threads        int
 	frequentWakers int
@@ -58,7 +58,7 @@ func NewBackoffs(seed uint64) *Backoffs {
 }
 
 // BeginTick begins a tick. at is its time; period the mean distance of ticks.
-func (p *Backoffs) BeginTick(tick int64, at ptrace.Moment, period time.Duration) {
+func (p *Backoffs) BeginTick(tick int64, at monotonic.Moment, period time.Duration) {
 	p.tick = tick
 	p.now = at
 	p.period = period
@@ -253,11 +253,11 @@ func (th *Thread) SampleWaits() bool { return th.backoff.isFrequentWaker && th.b
 // threadBackoff is the policy's state of a thread.
 type threadBackoff struct {
 	asleep          bool
-	unchangedSince  ptrace.Moment
+	unchangedSince  monotonic.Moment
 	backedOffAtTick int64 // 0 if due at every tick
 
 	nextBackoff        time.Duration // 0 if none
-	observedAt         ptrace.Moment
+	observedAt         monotonic.Moment
 	clockAtObservation time.Duration // of the process
 	cpuAtObservation   time.Duration
 	cpuKnown           bool // cpuAtObservation is valid
@@ -291,7 +291,7 @@ type ProcessBackoff struct {
 	// These are for searches of backed-off threads that have run.
 	clockAtAllObserved time.Duration
 	explainedCPU       time.Duration // by observations since
-	nextSearch         ptrace.Moment
+	nextSearch         monotonic.Moment
 }
 
 // NewProcessBackoff returns the state of a process with that clock.

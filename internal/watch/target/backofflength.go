@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"prywalk/ptrace"
+	"prywalk/internal/base/monotonic"
 )
 
 const (
@@ -60,11 +60,11 @@ type sleepers struct {
 }
 
 type sleeper struct {
-	until  ptrace.Moment
+	until  monotonic.Moment
 	thread *Thread
 }
 
-func (s *sleepers) put(th *Thread, until ptrace.Moment) {
+func (s *sleepers) put(th *Thread, until monotonic.Moment) {
 	s.list = append(s.list, sleeper{until, th})
 	th.backoff.place = len(s.list)
 }
@@ -80,7 +80,7 @@ func (s *sleepers) remove(th *Thread) {
 }
 
 // takeEnded removes the threads whose back-off has ended. The result is valid until the next call.
-func (s *sleepers) takeEnded(now ptrace.Moment) []*Thread {
+func (s *sleepers) takeEnded(now monotonic.Moment) []*Thread {
 	clear(s.ended)
 	s.ended = s.ended[:0]
 	for i := 0; i < len(s.list); {

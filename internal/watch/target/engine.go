@@ -7,10 +7,10 @@ import (
 
 	"prywalk/internal/account/attribute"
 	"prywalk/internal/account/runstats"
+	"prywalk/internal/base/monotonic"
 	"prywalk/internal/base/sample"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/watch/observe"
-	"prywalk/ptrace"
 )
 
 // # Engines
@@ -72,12 +72,12 @@ type Engine interface {
 	// Track returns nil if all running threads of the process are to be stopped.
 	Track(*Process) ProcessPart
 	// SetRate requests hz observations per second of a running thread.
-	SetRate(now ptrace.Moment, hz float64)
+	SetRate(now monotonic.Moment, hz float64)
 	// BeginTick chooses the processes to observe, unless the tick is withheld, and reports the CPU time of untracked
 	// children that have ended.
-	BeginTick(now ptrace.Moment, withheld bool)
+	BeginTick(now monotonic.Moment, withheld bool)
 	// DrainAll takes the observations since the last call.
-	DrainAll(now ptrace.Moment)
+	DrainAll(now monotonic.Moment)
 	// DrainIfDue takes the observations, as DrainAll does, if the buffers may be full soon. It reports whether the engine
 	// has buffers: then it must be called every few milliseconds.
 	DrainIfDue() (buffers bool)
@@ -89,12 +89,12 @@ type Engine interface {
 type EngineHolder interface {
 	// Hold stops all observations until Resume.
 	Hold()
-	Resume(now ptrace.Moment)
+	Resume(now monotonic.Moment)
 }
 
 // EngineEnder is an engine that takes part in the end of a recording.
 type EngineEnder interface {
-	BeforeLastTick(now ptrace.Moment)
+	BeforeLastTick(now monotonic.Moment)
 	// End follows ProcessPart.Ended of all processes.
 	End()
 }
@@ -102,12 +102,12 @@ type EngineEnder interface {
 // EngineHost is the tracer.
 type EngineHost interface {
 	// RecordObservation means that all running threads are observed, so that no gap begins.
-	RecordObservation(now ptrace.Moment)
+	RecordObservation(now monotonic.Moment)
 	// GapEnd returns the end of the last gap.
-	GapEnd() ptrace.Moment
-	ReadClocks(now ptrace.Moment)
+	GapEnd() monotonic.Moment
+	ReadClocks(now monotonic.Moment)
 	// ReadTargetCPU reads the clocks that are due, and returns the CPU time of tracked processes.
-	ReadTargetCPU(now ptrace.Moment) time.Duration
+	ReadTargetCPU(now monotonic.Moment) time.Duration
 	// HasObservation reports whether a stop or a passive read has observed a thread so far.
 	HasObservation() bool
 }
@@ -156,7 +156,7 @@ func (s *SharedState) AddUnassignedSample(e Event, ofChild bool) {
 // Tick is the present tick. The tracer sets it.
 type Tick struct {
 	Number    int64 // ticks so far, without withheld and missed ones
-	At        ptrace.Moment
+	At        monotonic.Moment
 	Period    time.Duration // mean distance of ticks
 	StandsFor time.Duration // of an observation; T in package attribute
 	Copies    int64         // bytes of stack

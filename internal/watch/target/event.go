@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"prywalk/internal/account/attribute"
+	"prywalk/internal/base/monotonic"
 	"prywalk/internal/base/sample"
 	"prywalk/internal/watch/observe"
-	"prywalk/ptrace"
 )
 
 // Event is what the tracer reports to the aggregator, or requests of it, in batches ([Common.Queue]):
@@ -46,7 +46,7 @@ type (
 	// selects no thread of the new program.
 	Execed struct {
 		attribute.Execed
-		At ptrace.Moment
+		At monotonic.Moment
 	}
 	// Renamed reports that the process has a new name, by its first thread.
 	Renamed struct{ attribute.Cut }
@@ -57,7 +57,7 @@ type (
 	// Resumed reports that the machine was suspended for Length until At.
 	Resumed struct {
 		attribute.Cut
-		At     ptrace.Moment
+		At     monotonic.Moment
 		Length time.Duration
 	}
 )
@@ -71,7 +71,7 @@ func (p *Process) Started() Event {
 }
 
 // HasEnded ends the events of a process.
-func (p *Process) HasEnded(at ptrace.Moment) Event {
+func (p *Process) HasEnded(at monotonic.Moment) Event {
 	return Event{Proc: p, What: &attribute.ProcessEnded{Process: p.ID, At: int64(at), ProcessEnd: p.End}}
 }
 

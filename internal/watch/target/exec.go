@@ -7,9 +7,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"prywalk/internal/base/monotonic"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/watch/observe"
-	"prywalk/ptrace"
 )
 
 // # Exec
@@ -27,7 +27,7 @@ type execState struct {
 
 	// changingSince is the first listing without threads or of an ended address space; 0 means that
 	// the last had threads and a live address space.
-	changingSince ptrace.Moment
+	changingSince monotonic.Moment
 }
 
 // FindExec reports, once, that the process runs another program than before, and opens its memory. caller is the thread
@@ -99,7 +99,7 @@ func inOtherCall(s *observe.RawSample) bool {
 //	no thread                       the calling task is getting the first thread's number
 //	the address space has ended     the new one is not open yet
 //	only the first thread is left   it may be about to replace the address space
-func (p *Process) MayBeInExec(tids []int, now ptrace.Moment) bool {
+func (p *Process) MayBeInExec(tids []int, now monotonic.Moment) bool {
 	state := &p.exec
 	if p.Threads.Len() <= 1 {
 		state.changingSince, state.aloneSince = 0, 0
@@ -118,7 +118,7 @@ func (p *Process) MayBeInExec(tids []int, now ptrace.Moment) bool {
 
 // mayBeChangingProgram reports whether an exec may still be in progress, for longestChange at most: a new program that
 // prywalk is not permitted to read never shows.
-func (p *Process) mayBeChangingProgram(now ptrace.Moment) bool {
+func (p *Process) mayBeChangingProgram(now monotonic.Moment) bool {
 	state := &p.exec
 	if state.changingSince == 0 {
 		state.changingSince = now

@@ -6,9 +6,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"prywalk/internal/base/monotonic"
 	"prywalk/internal/host/selfruntime"
 	"prywalk/internal/watch/observe"
-	"prywalk/ptrace"
 )
 
 // queueSize is how many batches the aggregator may lag.
@@ -70,7 +70,7 @@ const (
 type Outbox struct {
 	queue  *BatchQueue
 	events Batch
-	last   ptrace.Moment // tick
+	last   monotonic.Moment // tick
 }
 
 // NewOutbox returns an empty one.
@@ -83,7 +83,7 @@ func (o *Outbox) Len() int { return len(o.events) }
 func (o *Outbox) Add(e Event) { o.events = append(o.events, e) }
 
 // Due reports whether to hand over now.
-func (o *Outbox) Due(now ptrace.Moment) bool {
+func (o *Outbox) Due(now monotonic.Moment) bool {
 	samples, wait := 0, handOverAfter
 	for i := range o.events {
 		e := &o.events[i]
@@ -99,7 +99,7 @@ func (o *Outbox) Due(now ptrace.Moment) bool {
 
 // maxWait returns how old, the last handover may be while this event is held; 0 means that it is handed over at
 // once.
-func (e *Event) maxWait(now ptrace.Moment) time.Duration {
+func (e *Event) maxWait(now monotonic.Moment) time.Duration {
 	if e.What != nil {
 		return 0
 	}
@@ -112,7 +112,7 @@ func (e *Event) maxWait(now ptrace.Moment) time.Duration {
 
 // HandOver hands the events over if there is room. tick is. Sending may make the goroutine yield;
 // see ptrace.Pin.
-func (o *Outbox) HandOver(tick ptrace.Moment) {
+func (o *Outbox) HandOver(tick monotonic.Moment) {
 	if len(o.events) > 0 && o.queue.HasRoom() {
 		o.queue.Send(o.events)
 		o.events = o.queue.Get()

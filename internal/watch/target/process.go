@@ -9,12 +9,12 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/account/attribute"
+	"prywalk/internal/base/monotonic"
 	"prywalk/internal/base/sample"
 	"prywalk/internal/code/loadedcode"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/walk/callstack"
 	"prywalk/internal/watch/observe"
-	"prywalk/ptrace"
 )
 
 // Process is a process from its discovery to its last interval.
@@ -30,7 +30,7 @@ type Process struct {
 	// recording. Since is the start of its account.
 	ID        sample.ProcessID
 	FromStart bool
-	Since     ptrace.Moment
+	Since     monotonic.Moment
 
 	// The aggregator writes these, and the tracer reads them at any time, and resets otherMemory.
 	Plans         observe.Plans
@@ -63,12 +63,12 @@ type EndedReport struct {
 	Known    bool // the time before the recording
 	Complete bool
 	Pending  bool
-	Next     ptrace.Moment // earliest time of the next report
+	Next     monotonic.Moment // earliest time of the next report
 }
 
 // ThreadListTail is the last reading of the end of a list of threads.
 type ThreadListTail struct {
-	ReadAt    ptrace.Moment
+	ReadAt    monotonic.Moment
 	Creations int64 // of tasks on this machine, until then
 }
 
@@ -129,11 +129,11 @@ func (p *Process) SetOtherMemory(other observe.OtherMemory) { p.otherMemory.Stor
 const codeFreedFor = time.Second
 
 // CodeFreed records that a walk at walkedAt found a function that was freed since the sample.
-func (p *Process) CodeFreed(walkedAt ptrace.Moment) { raise(&p.codeFreedAt, int64(walkedAt)) }
+func (p *Process) CodeFreed(walkedAt monotonic.Moment) { raise(&p.codeFreedAt, int64(walkedAt)) }
 
 // WalkAtOnce reports whether samples are handed over at once: a walk found a freed function in the second before now.
-func (p *Process) WalkAtOnce(now ptrace.Moment) bool {
-	at := ptrace.Moment(p.codeFreedAt.Load())
+func (p *Process) WalkAtOnce(now monotonic.Moment) bool {
+	at := monotonic.Moment(p.codeFreedAt.Load())
 	return at != 0 && now.Sub(at) < codeFreedFor
 }
 
@@ -153,9 +153,9 @@ func (p *Process) UpdateOtherMemory() {
 type Clock struct {
 	First     time.Duration // when sampling began
 	Now       time.Duration
-	ReadAt    ptrace.Moment // tick
+	ReadAt    monotonic.Moment // tick
 	Valid     bool
-	ChangedAt ptrace.Moment
+	ChangedAt monotonic.Moment
 }
 
 // CPUTime returns the CPU time since sampling began.
@@ -170,19 +170,19 @@ const (
 )
 
 // ClockDue reports whether the clock may be read.
-func (p *Process) ClockDue(now ptrace.Moment) bool {
+func (p *Process) ClockDue(now monotonic.Moment) bool {
 	return now.Sub(p.Clock.ReadAt) >= time.Duration(p.Threads.Listed())*clockCost*clockShare
 }
 
 // ReadClockIfDue reads the clock at a tick if it is needed. alive is as in ReadClock.
-func (p *Process) ReadClockIfDue(now ptrace.Moment, alive bool) {
+func (p *Process) ReadClockIfDue(now monotonic.Moment, alive bool) {
 	if p.ClockDue(now) && (p.Backoff.AnyBackedOff() || now.Sub(p.Clock.ReadAt) >= clockEvery) {
 		p.ReadClockAt(now, alive)
 	}
 }
 
 // ReadClockAt reads the clock at a tick. alive is as in ReadClock.
-func (p *Process) ReadClockAt(now ptrace.Moment, alive bool) {
+func (p *Process) ReadClockAt(now monotonic.Moment, alive bool) {
 	before := p.Clock.Now
 	p.ReadClock(alive)
 	p.Clock.ReadAt = now

@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"prywalk/internal/account/attribute"
+	"prywalk/internal/base/monotonic"
 	"prywalk/internal/base/sample"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/watch/observe"
-	"prywalk/ptrace"
 )
 
 // Thread is a thread from its first listing to its last interval.
@@ -20,9 +20,9 @@ type Thread struct {
 	Proc          *Process
 	TID           int
 	Name          string // the kernel's, at the first listing
-	FirstListedAt ptrace.Moment
-	CreatedAt     ptrace.Moment   // 0 means that its creation was not observed
-	Observed      *observe.Thread // the tracer's, but for its Feedback
+	FirstListedAt monotonic.Moment
+	CreatedAt     monotonic.Moment // 0 means that its creation was not observed
+	Observed      *observe.Thread  // the tracer's, but for its Feedback
 
 	// NamedByRuntime reports that the aggregator has the thread's name from a runtime.
 	NamedByRuntime atomic.Bool
@@ -48,7 +48,7 @@ type Thread struct {
 type WalkPart struct {
 	Begun      bool
 	Name, Role string // as last read; Role "" means unknown
-	NameReadAt ptrace.Moment
+	NameReadAt monotonic.Moment
 	InnerTID   int // in its own pid namespace
 	// What the thread waited for at the last sample, and the thread that owns it, as in a recording.
 	WaitsFor string
@@ -61,7 +61,7 @@ type WalkPart struct {
 type LastFile struct {
 	FD   int
 	Text string
-	At   ptrace.Moment
+	At   monotonic.Moment
 }
 
 // PassReading is a thread's clocks in the last pass over all threads of the process that has read them; number 0 means

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"prywalk/internal/base/monotonic"
 	"prywalk/internal/host/procmem"
-	"prywalk/ptrace"
 )
 
 // ThreadList decides when to list the threads of a process (/proc/PID/task).
@@ -19,7 +19,7 @@ type ThreadList struct {
 
 	// These are of the last listing.
 	tids       []int
-	listedAt   ptrace.Moment // 0 means that the next one is due
+	listedAt   monotonic.Moment // 0 means that the next one is due
 	clockThen  time.Duration
 	generation int64
 	startKnown bool
@@ -30,9 +30,9 @@ type ThreadList struct {
 
 // rejected is a thread that is not selected by its name.
 type rejected struct {
-	since   ptrace.Moment
-	retryAt ptrace.Moment // a name may be set late;
-	old     bool          // older than the recording
+	since   monotonic.Moment
+	retryAt monotonic.Moment // a name may be set late;
+	old     bool             // older than the recording
 }
 
 const (
@@ -64,7 +64,7 @@ func (list *ThreadList) Listed() int { return len(list.tids) }
 func (list *ThreadList) KnowsStart() bool { return list.startKnown }
 
 // Due reports whether to list the threads. clock is the process's, allThreads the number of threads of all processes.
-func (list *ThreadList) Due(now ptrace.Moment, clock *Clock, allThreads int) bool {
+func (list *ThreadList) Due(now monotonic.Moment, clock *Clock, allThreads int) bool {
 	if list.listedAt == 0 {
 		return true
 	}
@@ -87,7 +87,7 @@ func (list *ThreadList) MakeDue() { list.listedAt = 0 }
 func (list *ThreadList) HintChange() { list.changeHinted = true }
 
 // Read begins a listing, and returns the threads in the kernel's order. cpu is the process's clock.
-func (list *ThreadList) Read(dir *procmem.TaskDir, now ptrace.Moment, cpu time.Duration) (tids []int, err error) {
+func (list *ThreadList) Read(dir *procmem.TaskDir, now monotonic.Moment, cpu time.Duration) (tids []int, err error) {
 	list.listedAt = now
 	list.clockThen = cpu
 	list.changeHinted = false
@@ -134,7 +134,7 @@ func (list *ThreadList) Remove(th *Thread) {
 }
 
 // Reject notes that a thread is not selected by its name.
-func (list *ThreadList) Reject(tid int, now ptrace.Moment) {
+func (list *ThreadList) Reject(tid int, now monotonic.Moment) {
 	if list.rejected == nil {
 		list.rejected = map[int]rejected{}
 	}
@@ -147,7 +147,7 @@ func (list *ThreadList) Reject(tid int, now ptrace.Moment) {
 }
 
 // Rejects reports whether a thread was rejected, and its name is not read again yet.
-func (list *ThreadList) Rejects(tid int, now ptrace.Moment) bool {
+func (list *ThreadList) Rejects(tid int, now monotonic.Moment) bool {
 	return now < list.rejected[tid].retryAt
 }
 
