@@ -19,7 +19,7 @@ type alarm struct {
 	created   bool
 	timer     procmem.Timer
 	tid       int
-	expiresAt Moment // 0: not set
+	expiresAt Moment // 0 means not set
 	oldMask   procmem.SignalSet
 	until     atomic.Int64
 }
@@ -114,7 +114,7 @@ func (a *alarm) endIfOverdue(now Moment) {
 
 // rescuer reaps threads for which a seizure waits, and ends overdue sleeps, on its own OS thread.
 type rescuer struct {
-	seizeBegan atomic.Int64   // on the clock of Now; 0: no seizure
+	seizeBegan atomic.Int64   // on the clock of Now; 0 means no seizure
 	tids       []atomic.Int32 // of attachments, by index
 	end        chan struct{}
 	once       sync.Once

@@ -8,7 +8,7 @@ type Attachment struct {
 	Tag uint64
 
 	tid           int
-	pid           int    // 0: unknown
+	pid           int    // 0 means unknown
 	reinterruptAt Moment // on the clock of Now
 	index         int
 	state         attachmentState

@@ -12,7 +12,7 @@ import (
 	"prywalk/internal/host/procmem"
 )
 
-// ptrace(2), include/uapi/linux/elf.h
+// The numbers are of ptrace(2), include/uapi/linux/elf.h.
 const (
 	regSetGeneral = 1     // NT_PRSTATUS
 	regSetTLS     = 0x401 // NT_ARM_TLS
@@ -162,7 +162,7 @@ func isPending(sig syscall.Signal) bool {
 	return e == 0 && set&procmem.SetOf(sig) != 0
 }
 
-// awaitSignal takes a pending signal of set; EINTR: another was handled.
+// awaitSignal takes a pending signal of set. EINTR means that another was handled.
 func awaitSignal(set procmem.SignalSet) syscall.Errno {
 	procmem.CountCall()
 	procmem.CountWait()

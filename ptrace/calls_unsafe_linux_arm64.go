@@ -11,7 +11,7 @@ import (
 	"prywalk/internal/host/procmem"
 )
 
-// NT_ARM_SYSTEM_CALL
+// regSetSyscall is NT_ARM_SYSTEM_CALL.
 const regSetSyscall = 0x404
 
 //go:nosplit

@@ -84,10 +84,10 @@ func (c *capture) readOtherMemory(attachment *Attachment, req *Request, out *Sto
 
 type registers struct {
 	raw rawRegs
-	// bytes in raw: 0: the thread is gone; less than rawRegsLen: a 32-bit one
+	// size is the bytes in raw; 0 means that the thread is gone, less than rawRegsLen that it is a 32-bit one.
 	size    int
 	tls     uint64 // arm64: thread pointer
-	pacMask uint64 // arm64: pointer authentication bits; 0: not read
+	pacMask uint64 // arm64: pointer authentication bits; 0 means not read
 }
 
 //go:nosplit

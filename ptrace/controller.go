@@ -62,7 +62,7 @@ type Controller struct {
 	info                sigInfo
 	tid                 int
 	mayTraceUnknown     bool // an exec may have renumbered a tracee
-	renumbered          int  // process of the last one; 0: none
+	renumbered          int  // process of the last one; 0 means none
 	suspendAcknowledged bool
 
 	spinUntil, lastEmptyPoll, nextCheckAll Moment

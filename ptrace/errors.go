@@ -29,11 +29,12 @@ var (
 	ErrNotStopped         = errors.New("the thread has not stopped")
 )
 
-// errNotRefusedNow: another tracer was attached and has detached, or the thread was being replaced by an exec.
+// errNotRefusedNow means that another tracer was attached and has detached, or the thread was being replaced by an
+// exec.
 var errNotRefusedNow = errors.New("the seizure was refused for a reason that is gone")
 
-// seizeRefused finds why PTRACE_SEIZE failed, mostly with EPERM (kernel/ptrace.c, ptrace_attach). unfiltered: no
-// seccomp filter of this process refuses it.
+// seizeRefused finds why PTRACE_SEIZE failed, mostly with EPERM (kernel/ptrace.c, ptrace_attach). unfiltered means that
+// no seccomp filter of this process refuses it.
 func seizeRefused(tid int, e syscall.Errno, unfiltered bool) error {
 	switch e {
 	case syscall.ESRCH:

@@ -13,7 +13,8 @@ import (
 
 // Request says what a stop reads. It can be reused.
 type Request struct {
-	// Stack receives bytes from a red zone below the stack pointer up (x86-64: 128 bytes, arm64: 16). Empty: none.
+	// Stack receives bytes from a red zone below the stack pointer up (x86-64: 128 bytes, arm64: 16). If it is empty, none
+	// is read.
 	Stack []byte
 	// Memory, if not nil, is the process's: reads end with the mapping and skip missing pages.
 	Memory *Memory
@@ -37,7 +38,7 @@ type Stop struct {
 	Times     Times
 	Calls     int // system calls of this process from RegsReadAt to MemoryReadAt
 	Kind      StopKind
-	Signal    int  // passed on at the detach; 0: none
+	Signal    int  // passed on at the detach; 0 means none
 	InSyscall bool // in system call Nr; x86-64 only
 	Nr        int64
 	Repair    Repair
@@ -137,7 +138,7 @@ func (s *stopper) readWithOtherMemory(attachment *Attachment, req *Request, out 
 	return e
 }
 
-// detach repairs the system call and detaches. ESRCH: the thread was killed.
+// detach repairs the system call and detaches. ESRCH means that the thread was killed.
 //
 //go:nosplit
 func (s *stopper) detach(attachment *Attachment) syscall.Errno {

@@ -24,7 +24,7 @@ type controllerSet struct {
 	suspending atomic.Bool
 	mu         sync.Mutex
 	changed    *sync.Cond
-	// true: open; false: closed, with tracees left until the OS thread ends
+	// open has true for an open controller, false for a closed one with tracees left until the OS thread ends.
 	open map[*Controller]bool
 }
 
@@ -113,8 +113,8 @@ const (
 
 // Suspend takes the default action of a caught stop signal after all threads are detached. It returns when this process
 // continues. The parent sees that signal; an earlier SIGCONT cancels it; an orphaned process group is not stopped.
-// settled is called just before the stop, when stop signals are no longer caught. False: a thread was not detached in
-// time, or the signal could not be sent.
+// settled is called just before the stop, when stop signals are no longer caught. False means that a thread was not
+// detached in time, or the signal could not be sent.
 func Suspend(sig syscall.Signal, settled func()) bool {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

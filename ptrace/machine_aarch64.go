@@ -2,7 +2,7 @@
 
 package ptrace
 
-// Numbers: include/uapi/asm-generic/unistd.h.
+// The numbers are of include/uapi/asm-generic/unistd.h.
 //
 //go:nosplit
 func restartableARM64(nr int64, flags uint64) bool {

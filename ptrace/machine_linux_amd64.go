@@ -11,7 +11,7 @@ import (
 
 const (
 	rawRegsLen = procmem.LenRegsX86
-	// the red zone (System V ABI for x86-64, §3.2.2)
+	// copiedBelowSP is the red zone (System V ABI for x86-64, §3.2.2).
 	copiedBelowSP = 128
 
 	codeSegment32 = 0x23 // __USER32_CS, arch/x86/include/asm/segment.h
@@ -85,8 +85,8 @@ func (r *repairer) abortedKind(int) repairKind {
 	})
 }
 
-// restartAborted restarts an aborted call; false: that failed. A call that gave EAGAIN never gives EINTR: it is
-// restarted even after a signal handler.
+// restartAborted restarts an aborted call, and returns false if that failed. A call that gave EAGAIN never gives EINTR:
+// it is restarted even after a signal handler.
 //
 //go:nosplit
 func (r *repairer) restartAborted(attachment *Attachment) bool {

@@ -11,7 +11,7 @@ import (
 
 const (
 	rawRegsLen = procmem.LenRegsARM64
-	// the caller's frame pointer in Go code; AAPCS64 §6.4.5.1 has no red zone
+	// copiedBelowSP has the caller's frame pointer in Go code. AAPCS64 §6.4.5.1 has no red zone.
 	copiedBelowSP = 16
 )
 

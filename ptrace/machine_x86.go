@@ -14,7 +14,7 @@ const (
 	x86Rsp     = 19
 )
 
-// Numbers: arch/x86/entry/syscalls/syscall_64.tbl.
+// The numbers are of arch/x86/entry/syscalls/syscall_64.tbl.
 //
 //go:nosplit
 func restartableX86(nr int64, flags uint64) bool {
@@ -85,7 +85,8 @@ func repairKindX86(c *call) repairKind {
 	}
 	switch {
 	case c.nr == 285 && c.arg1&^fallocKeepSize == 0:
-		// fallocate; of huge pages it continues (fs/hugetlbfs/inode.c), on older kernels' tmpfs it begins again (mm/shmem.c)
+		// This is fallocate: of huge pages it continues (fs/hugetlbfs/inode.c), on older kernels' tmpfs it begins again
+		// (mm/shmem.c).
 		return repairRepeats
 	case c.nr == 168: // swapoff; what was read in stays (mm/swapfile.c, try_to_unuse)
 		return repairContinues

@@ -21,7 +21,8 @@ const (
 	resultERESTARTNOHAND = ^uint64(514 - 1)
 	resultMaxErrno       = ^uint64(4095 - 1)
 
-	// lowest after which the kernel makes the same call again; ERESTART_RESTARTBLOCK (516) calls restart_syscall(2)
+	// resultLowestRestart is the lowest after which the kernel makes the same call again. ERESTART_RESTARTBLOCK (516)
+	// calls restart_syscall(2).
 	resultLowestRestart = resultERESTARTNOHAND
 )
 
@@ -45,10 +46,11 @@ const msgFastOpen = 0x20000000
 // Repair is a stop's effect on a system call.
 type Repair struct {
 	Restarted bool // instead of giving EINTR
-	// Broken: the program gets EINTR or EAGAIN, as a restart is unsound, impossible or forbidden (Options.ReadOnly).
+	// Broken means that the program gets EINTR or EAGAIN, as a restart is unsound, impossible or forbidden
+	// (Options.ReadOnly).
 	Broken bool
-	// RepeatsWork: the call, or its seccomp supervisor, lost its work and repeats it. If stopped at each tick it never
-	// ends.
+	// RepeatsWork means that the call, or its seccomp supervisor, lost its work and repeats it. If stopped at each tick it
+	// never ends.
 	RepeatsWork   bool
 	ReportedTwice bool // a supervisor gets the call twice (seccomp user notification)
 }

@@ -18,13 +18,13 @@ type Sleeper struct {
 	watchdog     *watchdog // nil at ordinary priority
 	counters     sleepCounters
 	ownQueue     ownQueue
-	wokenAt      Moment        // 0: never
+	wokenAt      Moment        // 0 means never
 	queuedInWait time.Duration // part of the last wait for a stop ([ownQueue])
 	wokenByTimer bool          // the last sleep ended by its timer
 }
 
-// WokenAt returns when this thread last woke from a wait for a stop or from NanosleepUntil, on the clock of [Now]; 0:
-// never. It may have displaced a thread then.
+// WokenAt returns when this thread last woke from a wait for a stop or from NanosleepUntil, on the clock of [Now]; 0
+// means never. It may have displaced a thread then.
 func (s *Sleeper) WokenAt() Moment { return s.wokenAt }
 
 // WokenByTimer reports whether this thread's timer on its current CPU ended the last sleep. Otherwise the displaced
@@ -93,9 +93,9 @@ func (s *Sleeper) endSleeps() {
 // sched_info_enqueue, sched_info_arrive), with the time in which a CPU quota throttles the thread, but without that in
 // which this process is stopped (SIGSTOP) or frozen, and without steal time.
 type ownQueue struct {
-	files    *procmem.ThreadFiles // nil: not measured
+	files    *procmem.ThreadFiles // nil means not measured
 	ordinary bool                 // always at ordinary priority
-	watchdog *watchdog            // nil: none
+	watchdog *watchdog            // nil means none
 	before   time.Duration
 	ok       bool // before is valid
 }

@@ -43,9 +43,9 @@ func (s *stackReader) result() StackCopy {
 	return got
 }
 
-// Reads in a stop are made in pieces. One that would probably end after the deadline is omitted. nil: no limit.
+// Reads in a stop are made in pieces. One that would probably end after the deadline is omitted. nil means no limit.
 type readDeadline struct {
-	until     Moment        // 0: no limit
+	until     Moment        // 0 means no limit
 	pieceTime time.Duration // moving average
 	outOfTime bool
 }

@@ -46,7 +46,7 @@ func (c *Controller) spinFrom(now Moment) {
 }
 
 // WaitAny returns an Attachment whose thread has stopped or ended ([Attachment.Ended]), each once, for Finish or
-// Cancel. It returns nil at the deadline (on the clock of [Now]; 0: at once), if no thread is attached
+// Cancel. It returns nil at the deadline (on the clock of [Now]; 0 means at once), or if no thread is attached
 // ([Controller.Attached]: also by a cancelled stop), or when [Suspending]. It spins for 40 µs after the last interrupt,
 // then sleeps: until a stop, given Options.NoGC and real-time priority or Options.SleepUntilStop, else for short times.
 // It also detaches cancelled threads.
@@ -120,8 +120,8 @@ func (c *Controller) findStopped() (attachment *Attachment, now Moment) {
 	return attachment, now
 }
 
-// block sleeps until a stop or the time until. false: there is no alarm, or the report was of no attachment; the caller
-// sleeps for a short time.
+// block sleeps until a stop or the time until. false means that there is no alarm, or the report was of no attachment;
+// the caller sleeps for a short time.
 func (c *Controller) block(until Moment) (*Attachment, bool) {
 	e, ok := c.Sleeper.awaitStop(until, &c.info)
 	if !ok {

@@ -33,7 +33,7 @@ type watchdog struct {
 	files    *procmem.ThreadFiles
 	cpu      time.Duration // at the last known sleep
 	sleeps   uint64        // voluntary context switches then
-	lowered  atomic.Int64  // on the clock of Now; 0: real-time
+	lowered  atomic.Int64  // on the clock of Now; 0 means real-time
 	count    atomic.Int64
 	end      atomic.Bool
 	done     chan struct{} // closed after the last check
@@ -105,7 +105,7 @@ const fifoPriority = 5
 
 type priority struct {
 	name      string
-	restoreTo *unix.SchedAttr // nil: unchanged
+	restoreTo *unix.SchedAttr // nil means unchanged
 }
 
 // raise tries SCHED_FIFO, then a better nice value (sched(7)).

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"prywalk/internal/account/attribute"
+	"prywalk/internal/base/monotonic"
 	"prywalk/internal/code/loadedcode"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/store/profile"
@@ -27,7 +28,7 @@ type Aggregator struct {
 	attribution *attribute.Attribution
 	sampled     attribute.Sampled
 	unchanged   attribute.FoundUnchanged
-	eventLog    *attribute.Recorder // nil: not recorded
+	eventLog    *attribute.Recorder // nil means not recorded
 	tasks       taskRecorder
 
 	closeProcess    func(*loadedcode.Process)
@@ -41,8 +42,8 @@ func (a *Aggregator) Stacks() (all, complete int64) {
 	return a.counts.walked.Load(), a.counts.complete.Load()
 }
 
-// UnixOf converts CLOCK_MONOTONIC to Unix time, ns.
-func (a *Aggregator) UnixOf(at int64) int64 { return a.out.unix.Of(at) }
+// UnixOf converts a moment to Unix time, in nanoseconds.
+func (a *Aggregator) UnixOf(at monotonic.Moment) int64 { return a.out.unix.Of(at) }
 
 // New returns an aggregator without processes. images are for unopened ones; closeProcess releases an ended one.
 func New(o *target.SamplingOptions, b *profile.Builder, images *loadedcode.ImageCache,
@@ -63,7 +64,7 @@ func New(o *target.SamplingOptions, b *profile.Builder, images *loadedcode.Image
 		options.StandsFor = int64(float64(time.Second) / o.Freq)
 	}
 	if engine := o.Engine; engine != nil && engine.Period() > 0 {
-		options.StandsFor, options.SampledFromStart = engine.Period(), engine.FromStart()
+		options.StandsFor, options.SampledFromStart = int64(engine.Period()), engine.FromStart()
 	}
 	var kernel attribute.ProcSource = procFS{}
 	if o.EventLog != nil {
@@ -80,9 +81,9 @@ func (a *Aggregator) Handle(b target.Batch) {
 		a.common.QuotaGate.Wait()
 		a.handleEvent(&b[i])
 	}
-	now := procmem.Now()
-	a.common.Garbage.Measure(now)
-	a.attribute(&attribute.Tick{At: now})
+	now := monotonic.Moment(procmem.Now())
+	a.common.Garbage.Measure(int64(now))
+	a.attribute(&attribute.Tick{At: int64(now)})
 	a.common.Queue.Put(b)
 }
 
@@ -110,10 +111,10 @@ func (a *Aggregator) handleEvent(e *target.Event) {
 		a.tasks.checkpoint()
 		a.checkpointAsked = true
 	case *target.RefreshAsked:
-		a.refresh(what.At)
+		a.refresh(monotonic.Moment(what.At))
 	case *attribute.NotObservedFor:
 		a.attribute(what)
-		a.tasks.eachPoller(func(t *taskPoller) { t.pauseEnd = what.At + what.Length })
+		a.tasks.eachPoller(func(t *taskPoller) { t.pauseEnd = monotonic.Moment(what.At + what.Length) })
 	case *target.Resumed:
 		a.attribute(&what.Cut)
 		a.tasks.eachPoller((*taskPoller).addIntervals)
@@ -136,11 +137,11 @@ func (a *Aggregator) SaveIfAsked(c target.Checkpointing) {
 		a.checkpointAsked = false
 		took := r.Took()
 		if a.opts.Checkpoint != nil {
-			began := procmem.Now()
+			began := monotonic.Moment(procmem.Now())
 			a.opts.Checkpoint(c)
 			a.evict()
 			a.releaseUnused()
-			took = procmem.Now() - began
+			took = monotonic.Moment(procmem.Now()).Sub(began)
 		}
 		r.Done(took, a.checkpointAsked)
 	}

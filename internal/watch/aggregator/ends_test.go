@@ -12,12 +12,12 @@ import (
 	"prywalk/internal/account/attribute"
 	"prywalk/internal/base/incomplete"
 	"prywalk/internal/code/loadedcode"
-	"prywalk/internal/host/procmem"
 	"prywalk/internal/store/profile"
 	"prywalk/internal/testtargets"
 	"prywalk/internal/walk/managed"
 	"prywalk/internal/watch/observe"
 	"prywalk/internal/watch/target"
+	"prywalk/ptrace"
 )
 
 func TestNewNameStaysWhenTheMappingsAreReadAgain(t *testing.T) {
@@ -34,7 +34,7 @@ func TestNewNameStaysWhenTheMappingsAreReadAgain(t *testing.T) {
 		if p.process.Comm != "other" || old != "threads" {
 			t.Fatalf("name %q, before %q; want other and threads", p.process.Comm, old)
 		}
-		p.refresh(procmem.Now())
+		p.refresh(ptrace.Now())
 	}
 }
 
@@ -59,7 +59,7 @@ func TestThreadThatCallsExecGetsTheHintsOfTheNewProgram(t *testing.T) {
 	testtargets.Eventually(t, "the new program", func() bool { return p.process.Code.ThreadName(pid) == "sleep" })
 	testtargets.Asleep(t, pid) // the name is set before the stack is in its place
 	p.process.Code.Memory().Renew(pid)
-	a.handleEvent(&target.Event{Thread: first, Proc: p.process, What: &target.Execed{At: procmem.Now()}})
+	a.handleEvent(&target.Event{Thread: first, Proc: p.process, What: &target.Execed{At: ptrace.Now()}})
 	if end := p.process.FirstStackEnd(); end == 0 || end == before {
 		t.Errorf("the first stack ends at %#x, before at %#x", end, before)
 	}

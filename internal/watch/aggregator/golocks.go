@@ -7,9 +7,11 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"prywalk/frames"
 	"prywalk/internal/base/cache"
+	"prywalk/internal/base/monotonic"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/host/selfruntime"
 	"prywalk/internal/store/profile"
@@ -83,8 +85,8 @@ func (g *goroutines) holds(awaited frames.Addr, stack frames.Memory, wanted func
 	return map[string]string{profile.LabelHolds: text}
 }
 
-// Reading of threads' locks: the least ratio of time and CPU time, and ns of CPU time beyond it.
-const lockShare, lockCredit = 50, 100e6
+// lockShare is the least ratio of time and CPU time of readings of threads' locks, lockCredit CPU time beyond it.
+const lockShare, lockCredit = 50, 100 * time.Millisecond
 
 // threadLocks is the label of the locks that the thread of the present walk likely holds, of those for which goroutines
 // were seen to wait. stack is the sample's copy.
@@ -94,14 +96,14 @@ func (p *processState) threadLocks(stack frames.Memory) (text string) {
 		if !is || len(g.awaited) == 0 {
 			continue
 		}
-		now := procmem.Now()
+		now := monotonic.Moment(procmem.Now())
 		if g.locksSince == 0 {
 			g.locksSince = now
 		}
-		if (g.lockCPU-lockCredit)*lockShare <= now-g.locksSince {
-			g.lockCPU += int64(selfruntime.CPUTimeOf(func() {
+		if (g.lockCPU-lockCredit)*lockShare <= now.Sub(g.locksSince) {
+			g.lockCPU += selfruntime.CPUTimeOf(func() {
 				text += g.bounded(g.holds(0, stack, func(lock frames.Addr) bool { return g.awaited[lock] }))
-			}))
+			})
 		}
 	}
 	return text

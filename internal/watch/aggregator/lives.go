@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/account/attribute"
+	"prywalk/internal/base/monotonic"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/store/profile"
 	"prywalk/internal/watch/target"
@@ -56,7 +57,7 @@ func (a *Aggregator) endProcess(p *processState, ended *attribute.ProcessEnded) 
 	if p.process.Ended {
 		return
 	}
-	a.tasks.finish(p, ended.At)
+	a.tasks.finish(p, monotonic.Moment(ended.At))
 	p.process.Ended = true
 	ended.Program = p.process.Comm
 	a.attribute(ended)
@@ -66,11 +67,11 @@ func (a *Aggregator) endProcess(p *processState, ended *attribute.ProcessEnded) 
 
 // CloseAccounts attributes all that is open. It does not close processes whose end was not reported, as the tracer
 // hangs.
-func (a *Aggregator) CloseAccounts(now int64) {
+func (a *Aggregator) CloseAccounts(now monotonic.Moment) {
 	a.readNames()
 	a.explainer.close()
 	a.tasks.eachPoller((*taskPoller).addLast)
-	a.attribution.Close(now)
+	a.attribution.Close(int64(now))
 	clear(a.states.threads)
 	clear(a.states.procs)
 }

@@ -18,7 +18,7 @@ import (
 	"prywalk/internal/watch/target"
 )
 
-// location numbers an address. machinery: it runs managed frames.
+// location numbers an address. machinery means that it runs managed frames.
 func (b *stackBuilder) location(p *processState, m *frames.Module, addr frames.Addr, machinery bool) profile.LocID {
 	return b.builder.Loc(&profile.Loc{Module: b.module(p, m), Addr: addr, Machinery: machinery})
 }

@@ -6,6 +6,7 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/base/cache"
 	"prywalk/internal/base/languages"
+	"prywalk/internal/base/monotonic"
 	"prywalk/internal/base/sample"
 	"prywalk/internal/code/loadedcode"
 	"prywalk/internal/host/procmem"
@@ -38,7 +39,7 @@ type managedRef struct {
 	ref    managed.Ref
 }
 
-// module nil: frames without code.
+// If module is nil, the frames have no code.
 type managedCode struct {
 	source managed.FrameSource
 	module *frames.Module
@@ -122,7 +123,7 @@ func (b *stackBuilder) describe(p *processState, r managedRef) profile.FramesID 
 	if certainty == managed.Freed {
 		w.freed = true
 		w.described = append(w.described[:0], managed.Frame{Function: languages.FreedFunction})
-		p.process.CodeFreed(procmem.Now()) // later samples are walked at once
+		p.process.CodeFreed(monotonic.Moment(procmem.Now())) // later samples are walked at once
 	}
 	w.frames = w.frames[:0]
 	for i := range w.described {

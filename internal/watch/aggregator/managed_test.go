@@ -9,9 +9,9 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/code/loadedcode"
-	"prywalk/internal/host/procmem"
 	"prywalk/internal/store/profile"
 	"prywalk/internal/walk/managed"
+	"prywalk/ptrace"
 )
 
 // interpreter gives each native frame a managed frame of a chosen object.
@@ -110,7 +110,7 @@ func TestSamplesAreWalkedAtOnceAfterAFreedFunction(t *testing.T) {
 		t.Error("after a walk without a freed function")
 	}
 	f.object, f.freed = 1, true
-	before := procmem.Now()
+	before := ptrace.Now()
 	if walk(); !p.process.WalkAtOnce(before) {
 		t.Error("not after a walk with a freed function, of a sample that is older than a second")
 	}

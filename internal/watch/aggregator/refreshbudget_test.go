@@ -2,15 +2,20 @@
 
 package aggregator
 
-import "testing"
+import (
+	"testing"
+	"time"
+
+	"prywalk/ptrace"
+)
 
 func TestMappingsAreReadAtEachOfManyLoadedLibraries(t *testing.T) {
 	var r refreshBudget
-	now := int64(1e9)
+	now := ptrace.Moment(1e9)
 	r.chargeRefresh(now, 200e3, false)
 	for range 20 { // libraries with 8 ms of call frame information
-		if now += 5e6; !r.mayRefresh(now) {
-			t.Fatalf("mappings may not be read again after %d ms", (now-r.last)/1e6)
+		if now = now.Add(5e6); !r.mayRefresh(now) {
+			t.Fatalf("mappings may not be read again after %d ms", (now.Sub(r.last))/1e6)
 		}
 		r.chargeRefresh(now, 8e6, true)
 	}
@@ -19,14 +24,14 @@ func TestMappingsAreReadAtEachOfManyLoadedLibraries(t *testing.T) {
 func TestReadingMappingsTakesAtMostItsShare(t *testing.T) {
 	for _, loaded := range []bool{false, true} {
 		var r refreshBudget
-		spent, readings := int64(0), 0
-		for now := int64(1e9); now < 61e9; now += 1e6 {
+		spent, readings := time.Duration(0), 0
+		for now := ptrace.Moment(1e9); now < 61e9; now = now.Add(1e6) {
 			if r.mayRefresh(now) {
 				spent, readings = spent+3e6, readings+1
 				r.chargeRefresh(now, 3e6, loaded)
 			}
 		}
-		most := int64(60e9/refreshShare + 3e6)
+		most := time.Duration(60e9/refreshShare + 3e6)
 		if loaded {
 			most = most*2 + loadCredit // at most twice the share, after the credit
 		}
@@ -40,7 +45,7 @@ func TestReadingMappingsTakesAtMostItsShare(t *testing.T) {
 func TestMappingsAreReadAfterTwoSeconds(t *testing.T) {
 	r := refreshBudget{last: 1e9, cost: 1e6}
 	for _, c := range []struct {
-		at       int64
+		at       ptrace.Moment
 		starting bool
 		want     bool
 	}{

@@ -27,20 +27,20 @@ func (a *Aggregator) attributeObservation(e *target.Event) {
 	a.counts.walked.Store(a.out.totals.stacks)
 	ends := &a.out.totals.walkEnds
 	a.counts.complete.Store(ends[frames.StopRoot] + ends[frames.StopGuessedRoot])
-	if s.State != sample.Running && int64(s.At)-th.FirstListedAt < target.NameEvery {
+	if s.State != sample.Running && s.At.Sub(th.FirstListedAt) < target.NameEvery {
 		th.Walk.NameReadAt = 0 // it may have set its name before a long sleep
 	}
-	rename(th, int64(s.At))
+	rename(th, s.At)
 	th.Walk.WaitsFor, th.Walk.Owner = a.explainer.explain(p, th, s, id)
 	a.sampled = attribute.Sampled{
-		Process: th.Proc.ID, Thread: th.ID, CreatedAt: th.CreatedAt, NotStopped: s.NotStopped,
+		Process: th.Proc.ID, Thread: th.ID, CreatedAt: int64(th.CreatedAt), NotStopped: s.NotStopped,
 		Sample: attribute.Sample{
 			At: procmem.ReadingAt(s.Sched, int64(s.At)),
 			Place: attribute.Place{
 				Stack: id, State: s.State, Wait: s.WaitReason(), WalkEnd: end, WaitsFor: th.Walk.WaitsFor,
 				Owner: th.Walk.Owner, Labels: a.labelsOf(th, s) + p.threadLocks(&s.Mem) + p.goroutineStack(a.stacks, end),
 			},
-			OnCPU: s.OnCPU, Skids: s.Skids, UnchangedBefore: e.UnchangedBefore, StandsFor: e.StandsFor,
+			OnCPU: s.OnCPU, Skids: s.Skids, UnchangedBefore: e.UnchangedBefore, StandsFor: int64(e.StandsFor),
 			FromKernel: s.How == observe.ByKernelSample, KernelTime: s.KernelTime, CallTime: s.CallTime,
 		},
 	}

@@ -5,8 +5,10 @@ package aggregator
 import (
 	"cmp"
 	"maps"
+	"time"
 
 	"prywalk/internal/account/attribute"
+	"prywalk/internal/base/monotonic"
 	"prywalk/internal/base/sample"
 	"prywalk/internal/host/selfruntime"
 	"prywalk/internal/store/profile"
@@ -45,8 +47,8 @@ func (out *intervalSink) interval(p *processState, th *target.Thread, s *attribu
 		Stack: out.stackOf(s), PID: p.process.Code.PID, InnerPID: innerNumber(p.innerPID, p.process.Code.PID),
 		Start: p.process.Code.StartTime, Comm: p.process.Comm,
 		Thread: attribute.ExitedThread, State: s.State.String(), Wait: s.Wait, Owner: s.Owner,
-		WaitsFor: cmp.Or(p.named[s.WaitsFor], s.WaitsFor), End: out.unix.Of(s.End), Samples: s.Samples, Wall: s.Wall,
-		RunQueue: s.RunQueue, CPU: s.CPU, Labels: s.Labels, Before: s.Before, Container: p.container,
+		WaitsFor: cmp.Or(p.named[s.WaitsFor], s.WaitsFor), End: out.unix.Of(monotonic.Moment(s.End)), Samples: s.Samples,
+		Wall: s.Wall, RunQueue: s.RunQueue, CPU: s.CPU, Labels: s.Labels, Before: s.Before, Container: p.container,
 	}
 	switch {
 	case s.Program != "":
@@ -60,7 +62,7 @@ func (out *intervalSink) interval(p *processState, th *target.Thread, s *attribu
 	return i
 }
 
-// innerNumber is as in [profile.Interval]; 0: the same.
+// innerNumber is as in [profile.Interval], or 0 if that is the same.
 func innerNumber(inner, outer int) int {
 	if inner == outer {
 		return 0
@@ -80,12 +82,12 @@ func (out *intervalSink) stackOf(s *attribute.Span) sample.StackID {
 }
 
 // refresh shows the sinks the time so far, with open intervals: an unchanged thread can have one for days.
-func (a *Aggregator) refresh(at int64) {
+func (a *Aggregator) refresh(at monotonic.Moment) {
 	took := selfruntime.CPUTimeOf(func() { a.refreshSinks(at) })
-	a.common.Requests.Refresh.Done(int64(took), false)
+	a.common.Requests.Refresh.Done(took, false)
 }
 
-func (a *Aggregator) refreshSinks(at int64) {
+func (a *Aggregator) refreshSinks(at monotonic.Moment) {
 	unix := a.out.unix.Of(at)
 	for _, sink := range a.out.sinks {
 		switch s := sink.(type) {
@@ -151,17 +153,22 @@ type unixTime struct {
 	slept []wakeUp
 }
 
-type wakeUp struct{ at, length int64 }
+type wakeUp struct {
+	at     monotonic.Moment
+	length time.Duration
+}
 
-// Resumed notes a suspension of length ns until at; earlier moments keep their Unix time.
-func (u *unixTime) Resumed(at, length int64) { u.slept = append(u.slept, wakeUp{at, length}) }
+// Resumed notes a suspension of length until at; earlier moments keep their Unix time.
+func (u *unixTime) Resumed(at monotonic.Moment, length time.Duration) {
+	u.slept = append(u.slept, wakeUp{at, length})
+}
 
-// Of converts CLOCK_MONOTONIC to Unix time, ns.
-func (u *unixTime) Of(at int64) int64 {
-	unix := at + u.epoch
+// Of converts a moment to Unix time, in nanoseconds.
+func (u *unixTime) Of(at monotonic.Moment) int64 {
+	unix := u.epoch + int64(at)
 	for i := range u.slept {
 		if s := &u.slept[i]; at > s.at {
-			unix += s.length
+			unix += int64(s.length)
 		}
 	}
 	return unix

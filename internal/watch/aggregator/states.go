@@ -3,7 +3,10 @@
 package aggregator
 
 import (
+	"time"
+
 	"prywalk/frames"
+	"prywalk/internal/base/monotonic"
 	"prywalk/internal/base/sample"
 	"prywalk/internal/host/container"
 	"prywalk/internal/host/selfruntime"
@@ -59,13 +62,13 @@ func (s *states) process(p *target.Process) *processState {
 	return made
 }
 
-// refresh reads the mappings and run-time code again, and returns whether they have changed. now is CLOCK_MONOTONIC ns.
-func (p *processState) refresh(now int64) bool {
+// refresh reads the mappings and run-time code again, and returns whether they have changed. now is.
+func (p *processState) refresh(now monotonic.Moment) bool {
 	var changed bool
 	var err error
 	before := p.process.Code.CodeMappings()
 	cost := selfruntime.CPUTimeOf(func() { changed, err = p.process.Code.Refresh() })
-	p.refreshBudget.chargeRefresh(now, int64(cost), p.process.Code.CodeMappings() > before)
+	p.refreshBudget.chargeRefresh(now, cost, p.process.Code.CodeMappings() > before)
 	if err != nil || !changed {
 		return false
 	}
@@ -109,10 +112,10 @@ func (p *processState) untrackedState() *target.Thread {
 // rename reads the name every [target.NameEvery], from a runtime, else from the kernel; at each sample until a
 // runtime has a new thread's name. A runtime removes a thread from its list before the thread ends: the name stays for
 // one more period.
-func rename(th *target.Thread, now int64) {
+func rename(th *target.Thread, now monotonic.Moment) {
 	sources := th.Proc.Code.Runtimes().FrameSources()
-	due := now-th.Walk.NameReadAt >= target.NameEvery
-	if !due && (th.NamedByRuntime.Load() || len(sources) == 0 || now-th.FirstListedAt >= target.NameEvery) {
+	due := now.Sub(th.Walk.NameReadAt) >= target.NameEvery
+	if !due && (th.NamedByRuntime.Load() || len(sources) == 0 || now.Sub(th.FirstListedAt) >= target.NameEvery) {
 		return
 	}
 	name, ok := callstack.ThreadName(sources, th.Walk.InnerTID)
@@ -138,38 +141,38 @@ func renameByKernel(th *target.Thread) {
 }
 
 // An incomplete stack often ends in code newer than the list of mappings, which is then read again: at least
-// refreshAfter ns after the last time, and without new code for at most 1/refreshShare of a CPU. It is also read every
-// refreshEvery ns, as remapped memory shows in no stack, and every refreshStart ns while a runtime starts.
+// refreshAfter after the last time, and without new code for at most 1/refreshShare of a CPU. It is also read every
+// refreshEvery, as remapped memory shows in no stack, and every refreshStart while a runtime starts.
 //
-// Readings that find new code do not delay the next: they take up to loadCredit ns of CPU time, and 1/refreshShare of a
+// Readings that find new code do not delay the next: they take up to loadCredit of CPU time, and 1/refreshShare of a
 // CPU more.
 const (
-	refreshAfter = 1e6
+	refreshAfter = time.Millisecond
 	refreshShare = 20
-	refreshEvery = 2e9
-	refreshStart = 5e6
-	loadCredit   = 500e6
+	refreshEvery = 2 * time.Second
+	refreshStart = 5 * time.Millisecond
+	loadCredit   = 500 * time.Millisecond
 )
 
 type refreshBudget struct {
-	last     int64 // CLOCK_MONOTONIC ns
-	cost     int64 // that delays the next reading, ns
-	loadCost int64 // of readings with new code, less the share since, ns
+	last     monotonic.Moment
+	cost     time.Duration // that delays the next reading
+	loadCost time.Duration // of readings with new code, less the share since
 }
 
-func (r *refreshBudget) mayRefresh(at int64) bool {
-	return at-r.last > max(refreshAfter, refreshShare*r.cost)
+func (r *refreshBudget) mayRefresh(at monotonic.Moment) bool {
+	return at.Sub(r.last) > max(refreshAfter, refreshShare*r.cost)
 }
 
 // due reports a reading due whatever the stacks.
-func (r *refreshBudget) due(at int64, starting bool) bool {
-	age := at - r.last
+func (r *refreshBudget) due(at monotonic.Moment, starting bool) bool {
+	age := at.Sub(r.last)
 	return age > refreshEvery || starting && age > max(refreshStart, refreshShare*r.cost)
 }
 
-// chargeRefresh charges a reading. loaded: it found new code.
-func (r *refreshBudget) chargeRefresh(at, cost int64, loaded bool) {
-	r.loadCost = max(r.loadCost-(at-r.last)/refreshShare, 0)
+// chargeRefresh charges a reading. loaded means that it found new code.
+func (r *refreshBudget) chargeRefresh(at monotonic.Moment, cost time.Duration, loaded bool) {
+	r.loadCost = max(r.loadCost-at.Sub(r.last)/refreshShare, 0)
 	r.last = at
 	if loaded && r.loadCost < loadCredit {
 		r.loadCost += cost

@@ -3,6 +3,8 @@
 package aggregator
 
 import (
+	"time"
+
 	"prywalk/frames"
 	"prywalk/internal/account/attribute"
 	"prywalk/internal/account/runstats"
@@ -16,14 +18,14 @@ type totals struct {
 	completeByHow          [observe.FromCore + 1]int64
 	samples                int64
 	complete               int64 // of complete stacks
-	profiledCPU            int64
-	incomplete             [frames.NumStopReasons]int64 // by the walk's end, complete ones, too; CPU time, also below, ns
-	incompleteBetween      [frames.NumStopReasons]int64 // under [ran between ticks]
-	unobserved             int64                        // under [ran between ticks] and [not observed]
-	exitedUnseen           int64                        // under [exited unseen]
-	shortLived             int64                        // under [short-lived children]
-	inKernel               int64                        // under [kernel]
-	ofProgram              int64                        // with a known program
+	profiledCPU            time.Duration
+	incomplete             [frames.NumStopReasons]time.Duration // CPU time by the walk's end, complete ones, too
+	incompleteBetween      [frames.NumStopReasons]time.Duration // under [ran between ticks]
+	unobserved             time.Duration                        // under [ran between ticks] and [not observed]
+	exitedUnseen           time.Duration                        // under [exited unseen]
+	shortLived             time.Duration                        // under [short-lived children]
+	inKernel               time.Duration                        // under [kernel]
+	ofProgram              time.Duration                        // with a known program
 }
 
 func (t *totals) addSpan(s *attribute.Span) {
@@ -31,25 +33,25 @@ func (t *totals) addSpan(s *attribute.Span) {
 	if s.WalkEnd.Complete() {
 		t.complete += s.Samples
 	}
-	t.profiledCPU += s.CPU
+	t.profiledCPU += time.Duration(s.CPU)
 	switch s.Leaf {
 	case "", attribute.RanBetweenTicks, attribute.BlockedBetweenTicks: // it has a stack
-		t.incomplete[s.WalkEnd] += s.CPU
+		t.incomplete[s.WalkEnd] += time.Duration(s.CPU)
 	}
 	switch s.Leaf {
 	case attribute.RanBetweenTicks:
-		t.incompleteBetween[s.WalkEnd] += s.CPU
-		t.unobserved += s.CPU
+		t.incompleteBetween[s.WalkEnd] += time.Duration(s.CPU)
+		t.unobserved += time.Duration(s.CPU)
 	case attribute.NotObserved:
-		t.unobserved += s.CPU
+		t.unobserved += time.Duration(s.CPU)
 	case attribute.ExitedUnseen:
-		t.exitedUnseen += s.CPU
+		t.exitedUnseen += time.Duration(s.CPU)
 	case attribute.InKernel:
-		t.inKernel += s.CPU
+		t.inKernel += time.Duration(s.CPU)
 	case attribute.ShortLivedChildren:
-		t.shortLived += s.CPU
+		t.shortLived += time.Duration(s.CPU)
 		if s.Program != "" {
-			t.ofProgram += s.CPU
+			t.ofProgram += time.Duration(s.CPU)
 		}
 	}
 }
@@ -62,7 +64,7 @@ func (t *totals) addStack(end frames.StopReason, how observe.How) {
 	}
 }
 
-func seconds(ns int64) float64 { return float64(ns) / 1e9 }
+func seconds(ns time.Duration) float64 { return float64(ns) / 1e9 }
 
 // Stats sets the counts so far.
 func (a *Aggregator) Stats(s *runstats.Stats) {
@@ -83,12 +85,12 @@ func (a *Aggregator) Stats(s *runstats.Stats) {
 		}
 	}
 	s.GuessedCPU = seconds(t.incomplete[frames.StopGuessedRoot] - t.incompleteBetween[frames.StopGuessedRoot])
-	s.TargetCPU, s.ProfiledCPU = seconds(times.Target), seconds(t.profiledCPU)
+	s.TargetCPU, s.ProfiledCPU = seconds(time.Duration(times.Target)), seconds(t.profiledCPU)
 	s.ExitedUnseenCPU, s.ShortLivedCPU = seconds(t.exitedUnseen), seconds(t.shortLived)
 	s.KernelCPU = seconds(t.inKernel)
 	s.UnobservedCPU = seconds(t.unobserved) + s.ExitedUnseenCPU + s.ShortLivedCPU
 	a.tasks.stats(s)
-	s.EstimatedCPU, s.ProgramCPU = seconds(times.Estimated), seconds(t.ofProgram)
+	s.EstimatedCPU, s.ProgramCPU = seconds(time.Duration(times.Estimated)), seconds(t.ofProgram)
 }
 
 func countsByName(counts []int64, name func(int) string) map[string]int64 {

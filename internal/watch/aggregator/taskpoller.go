@@ -5,8 +5,10 @@ package aggregator
 import (
 	"cmp"
 	"math/rand/v2"
+	"time"
 	"unique"
 
+	"prywalk/internal/base/monotonic"
 	"prywalk/internal/base/sample"
 	"prywalk/internal/host/selfruntime"
 	"prywalk/internal/store/profile"
@@ -25,20 +27,20 @@ type taskPoller struct {
 	changed   []int
 	pending   []int // part of changed still to read
 
-	round      int   // completed
-	firstBegan int64 // CLOCK_MONOTONIC ns
-	roundBegan int64
-	due        int64 // CLOCK_MONOTONIC ns
-	lastAdded  int64 // CLOCK_MONOTONIC ns
-	pauseEnd   int64 // end of the last gap: a task that changed in it gets only the time after it
-	failures   int   // consecutive
-	cpu        int64 // ns
+	round      int // completed
+	firstBegan monotonic.Moment
+	roundBegan monotonic.Moment
+	due        monotonic.Moment
+	lastAdded  monotonic.Moment
+	pauseEnd   monotonic.Moment // end of the last gap: a task that changed in it gets only the time after it
+	failures   int              // consecutive
+	cpu        time.Duration
 	walked     int64 // in this slice
 }
 
 type taskSlot struct {
-	from, seen int64 // observations of its state
-	began      int64 // the first of them
+	from, seen monotonic.Moment // observations of its state
+	began      monotonic.Moment // the first of them
 	stack      sample.StackID
 	kind       unique.Handle[taskKind]
 	parked     bool
@@ -48,9 +50,9 @@ func newTaskPoller(a *Aggregator, p *processState, r taskRuntime) *taskPoller {
 	return &taskPoller{aggregator: a, process: p, runtime: r, totals: r.totals}
 }
 
-// readSlice returns the pause that must follow, ns.
-func (t *taskPoller) readSlice(now int64) (rest int64) {
-	took := int64(selfruntime.CPUTimeOf(func() { t.readTasks(now, sliceCPU) }))
+// readSlice returns the pause that must follow.
+func (t *taskPoller) readSlice(now monotonic.Moment) (rest time.Duration) {
+	took := selfruntime.CPUTimeOf(func() { t.readTasks(now, sliceCPU) })
 	t.totals.cpu += took
 	t.cpu += took
 	rest = t.restAfter(took, now)
@@ -58,25 +60,26 @@ func (t *taskPoller) readSlice(now int64) (rest int64) {
 	return rest
 }
 
-func (t *taskPoller) restAfter(took, now int64) int64 {
+func (t *taskPoller) restAfter(took time.Duration, now monotonic.Moment) time.Duration {
 	if t.round == 0 {
 		return firstRestRatio * took
 	}
 	ratio := int64(restRatio)
-	if t.cpu*(restRatio+1) > now-t.firstBegan { // compensates for the first round
+	if t.cpu*(restRatio+1) > now.Sub(t.firstBegan) { // compensates for the first round
 		ratio = laterRestRatio
 	}
-	return max(ratio*took, t.walked*restPerWalk)
+	return max(time.Duration(ratio)*took, time.Duration(t.walked)*restPerWalk)
 }
 
-func (t *taskPoller) planNext(now, rest int64) {
+func (t *taskPoller) planNext(now monotonic.Moment, rest time.Duration) {
 	switch {
 	case t.failures > 0:
-		t.due = now + int64(searchEvery)<<min(t.failures, 6)
+		t.due = now.Add(searchEvery << min(t.failures, 6))
 	case t.endRoundIfDone():
-		t.due = max(now+rest, t.roundBegan+t.runtime.every()/2+rand.Int64N(t.runtime.every()))
+		every := t.runtime.every()
+		t.due = max(now.Add(rest), t.roundBegan.Add(every/2+time.Duration(rand.Int64N(int64(every)))))
 	default:
-		t.due = now + rest
+		t.due = now.Add(rest)
 	}
 }
 
@@ -88,7 +91,7 @@ func (t *taskPoller) endRoundIfDone() (done bool) {
 	return true
 }
 
-func (t *taskPoller) readTasks(now, maxCPU int64) {
+func (t *taskPoller) readTasks(now monotonic.Moment, maxCPU time.Duration) {
 	t.walked = 0
 	if !t.countSlots(now) {
 		return
@@ -98,7 +101,7 @@ func (t *taskPoller) readTasks(now, maxCPU int64) {
 		t.findChanged(now)
 	}
 	for n := 1; len(t.pending) > 0; n++ {
-		if n%tasksPerClockRead == 0 && int64(selfruntime.CPUTime()-began) > maxCPU {
+		if n%tasksPerClockRead == 0 && selfruntime.CPUTime()-began > maxCPU {
 			break
 		}
 		i := t.pending[0]
@@ -112,8 +115,8 @@ func (t *taskPoller) readTasks(now, maxCPU int64) {
 	t.aggregator.tasks.observations.Store(all.goroutines.waiting.Observations + all.coroutines.waiting.Observations)
 }
 
-// countSlots reads the number of places at a round's start; false: that failed.
-func (t *taskPoller) countSlots(now int64) bool {
+// countSlots reads the number of places at a round's start, and returns false if that failed.
+func (t *taskPoller) countSlots(now monotonic.Moment) bool {
 	if t.next > 0 || len(t.pending) > 0 {
 		return true
 	}
@@ -135,14 +138,14 @@ func (t *taskPoller) countSlots(now int64) bool {
 }
 
 // stateStart returns the start of a new task's state: tasks of the first round count as unchanged before.
-func (t *taskPoller) stateStart() int64 {
+func (t *taskPoller) stateStart() monotonic.Moment {
 	if t.round == 0 {
 		return max(t.process.process.Since, 0)
 	}
 	return t.roundBegan
 }
 
-func (t *taskPoller) findChanged(now int64) {
+func (t *taskPoller) findChanged(now monotonic.Moment) {
 	t.polledEnd = min(t.next+t.runtime.batchSize, len(t.slots))
 	t.changed = t.runtime.source.Poll(t.next, t.polledEnd, t.changed[:0])
 	t.pending = t.changed
@@ -160,7 +163,7 @@ func (t *taskPoller) findChanged(now int64) {
 	}
 }
 
-func (t *taskPoller) readTask(i int, now int64) {
+func (t *taskPoller) readTask(i int, now monotonic.Moment) {
 	s := &t.slots[i]
 	t.addInterval(s)
 	before := max(cmp.Or(s.seen, t.firstBegan), t.pauseEnd)
@@ -187,7 +190,7 @@ func (t *taskPoller) readTask(i int, now int64) {
 func (t *taskPoller) addInterval(s *taskSlot) {
 	if s.parked && s.seen > s.from {
 		i := t.interval(s)
-		t.totals.blocked += i.Wall
+		t.totals.blocked += time.Duration(i.Wall)
 		t.aggregator.out.addInterval(i)
 	}
 	s.from = s.seen
@@ -208,12 +211,12 @@ func (t *taskPoller) interval(s *taskSlot) profile.Interval {
 		Thread: k.firstFunction, State: sample.Sleeping.String(), Wait: k.wait,
 		WaitsFor: cmp.Or(p.named[cmp.Or(k.waitsFor, k.unnamed)], k.waitsFor),
 		Task:     cmp.Or(k.task, t.runtime.label), Labels: k.labels, Container: p.container,
-		End: t.aggregator.out.unix.Of(s.seen), Wall: s.seen - s.from,
+		End: t.aggregator.out.unix.Of(s.seen), Wall: int64(s.seen.Sub(s.from)),
 	}
 }
 
-func (t *taskPoller) finish(now int64) {
-	t.totals.cpu += int64(selfruntime.CPUTimeOf(func() { t.lastRound(now) }))
+func (t *taskPoller) finish(now monotonic.Moment) {
+	t.totals.cpu += selfruntime.CPUTimeOf(func() { t.lastRound(now) })
 	for i := range t.slots {
 		if s := &t.slots[i]; s.parked {
 			s.seen = max(s.seen, now)
@@ -222,8 +225,8 @@ func (t *taskPoller) finish(now int64) {
 }
 
 // lastRound has a larger limit after an incomplete first round: unread tasks are in no sum.
-func (t *taskPoller) lastRound(now int64) {
-	maxCPU := int64(lastRoundCPU)
+func (t *taskPoller) lastRound(now monotonic.Moment) {
+	maxCPU := lastRoundCPU
 	if t.round == 0 {
 		maxCPU = firstRoundCPU
 	}
@@ -232,7 +235,7 @@ func (t *taskPoller) lastRound(now int64) {
 		return
 	}
 	for unread := len(t.slots); unread > 0; {
-		maxCPULeft := maxCPU - int64(selfruntime.CPUTime()-began)
+		maxCPULeft := maxCPU - (selfruntime.CPUTime() - began)
 		if maxCPULeft <= 0 {
 			return
 		}
@@ -259,5 +262,5 @@ func (t *taskPoller) addLast() {
 type taskKind struct {
 	firstFunction, wait, waitsFor, labels string
 	unnamed                               string // a file that is waitsFor if it is among [processState].named
-	task                                  string // value of the label task; "": the runtime's
+	task                                  string // value of the label task; "" means the runtime's
 }

@@ -5,26 +5,28 @@ package aggregator
 import (
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"prywalk/internal/account/runstats"
+	"prywalk/internal/base/monotonic"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/store/profile"
 )
 
 const (
-	// pollEvery is the mean least time between two readings of a task, ns, drawn from 1/2 to 3/2 of it against
+	// pollEvery is the mean least time between two readings of a task, drawn from 1/2 to 3/2 of it against
 	// aliasing.
-	pollEvery        = 100e6
-	pollVirtualEvery = 1e9
+	pollEvery        = 100 * time.Millisecond
+	pollVirtualEvery = time.Second
 	// restRatio is rest ÷ slice: lower in the first round, then higher until the whole share equals it.
 	restRatio, firstRestRatio, laterRestRatio = 99, 9, 199
-	// restPerWalk is the rest after a walk, ns.
-	restPerWalk       = 1e6
-	sliceCPU          = 1e6   // CPU time, ns
-	tasksPerClockRead = 16    // a reading is a system call
-	lastRoundCPU      = 100e6 // CPU time, ns
-	firstRoundCPU     = 1e9   // after an incomplete first round: enough for 200,000 goroutines
-	searchEvery       = 500e6 // for sources, ns
+	// restPerWalk is the rest after a walk.
+	restPerWalk       = time.Millisecond
+	sliceCPU          = time.Millisecond       // CPU time
+	tasksPerClockRead = 16                     // a reading is a system call
+	lastRoundCPU      = 100 * time.Millisecond // CPU time
+	firstRoundCPU     = time.Second            // after an incomplete first round: enough for 200,000 goroutines
+	searchEvery       = 500 * time.Millisecond // for sources
 	// checkpointIntervals bounds the open intervals that checkpoints add, per second on average.
 	checkpointIntervals = 1000
 )
@@ -40,21 +42,21 @@ const (
 // blocked, outside of the threads' sums, without samples.
 type taskPollers struct {
 	all []*taskPoller
-	due int64 // CLOCK_MONOTONIC ns
+	due monotonic.Moment
 }
 
 type taskRecorder struct {
 	aggregator   *Aggregator
-	due          int64        // CLOCK_MONOTONIC ns
+	due          monotonic.Moment
 	observations atomic.Int64 // any goroutine may read it
 }
 
-// PollTasks reads what is due of tasks and of other ends of sockets. It returns the time until the next call, ns.
-func (a *Aggregator) PollTasks() (rest int64) {
+// PollTasks reads what is due of tasks and of other ends of sockets. It returns the time until the next call.
+func (a *Aggregator) PollTasks() (rest time.Duration) {
 	a.common.QuotaGate.Wait()
 	for _, p := range a.states.procs {
 		if p.waitState != nil && !p.process.Ended {
-			p.nameLater(procmem.Now())
+			p.nameLater(monotonic.Moment(procmem.Now()))
 		}
 	}
 	return a.tasks.poll()
@@ -63,35 +65,35 @@ func (a *Aggregator) PollTasks() (rest int64) {
 // TaskObservations counts observations of waiting tasks, for any goroutine.
 func (a *Aggregator) TaskObservations() int64 { return a.tasks.observations.Load() }
 
-func (r *taskRecorder) poll() (rest int64) {
+func (r *taskRecorder) poll() (rest time.Duration) {
 	if !r.aggregator.opts.Tasks {
 		return searchEvery
 	}
-	now := procmem.Now()
+	now := monotonic.Moment(procmem.Now())
 	if now < r.due {
-		return r.due - now
+		return r.due.Sub(now)
 	}
 	if poller := r.longestDue(now); poller != nil {
-		r.due = now + poller.readSlice(now)
+		r.due = now.Add(poller.readSlice(now))
 	}
-	next := now + int64(searchEvery)
+	next := now.Add(searchEvery)
 	for _, p := range r.aggregator.states.procs {
 		next = min(next, p.tasks.due)
 		for _, t := range p.tasks.all {
 			next = min(next, t.due)
 		}
 	}
-	return max(next, r.due) - now
+	return max(next, r.due).Sub(now)
 }
 
-func (r *taskRecorder) longestDue(now int64) (due *taskPoller) {
+func (r *taskRecorder) longestDue(now monotonic.Moment) (due *taskPoller) {
 	for _, p := range r.aggregator.states.procs {
 		if p.process.Ended {
-			p.tasks.due = now + searchEvery
+			p.tasks.due = now.Add(searchEvery)
 			continue
 		}
 		if p.tasks.due <= now {
-			p.tasks.due = now + searchEvery
+			p.tasks.due = now.Add(searchEvery)
 			r.find(p)
 		}
 		for _, t := range p.tasks.all {
@@ -130,9 +132,9 @@ func (r *taskRecorder) eachPoller(f func(*taskPoller)) {
 // checkpoint adds the tasks' intervals before a checkpoint; those of many tasks more rarely, as they enlarge the
 // recording.
 func (r *taskRecorder) checkpoint() {
-	now := procmem.Now()
+	now := monotonic.Moment(procmem.Now())
 	r.eachPoller(func(t *taskPoller) {
-		if now-t.lastAdded >= int64(len(t.slots))*1e9/checkpointIntervals {
+		if now.Sub(t.lastAdded) >= time.Duration(int64(len(t.slots))*1e9/checkpointIntervals) {
 			t.lastAdded = now
 			t.addIntervals()
 		}
@@ -140,7 +142,7 @@ func (r *taskRecorder) checkpoint() {
 }
 
 // finish adds the last intervals of a process's tasks. Tasks that are not read in time count as unchanged.
-func (r *taskRecorder) finish(p *processState, now int64) {
+func (r *taskRecorder) finish(p *processState, now monotonic.Moment) {
 	alive := p.process.Code.Alive()
 	if r.aggregator.opts.Tasks && alive { // the recording may be too short for the first round
 		r.find(p)
@@ -164,7 +166,7 @@ func (r *taskRecorder) openIntervals(yield func(profile.Interval) bool) bool {
 					continue
 				}
 				iv := t.interval(s)
-				if iv.Before = s.from - s.began; !yield(iv) {
+				if iv.Before = int64(s.from.Sub(s.began)); !yield(iv) {
 					return false
 				}
 			}
@@ -185,7 +187,7 @@ func (r *taskRecorder) stats(s *runstats.Stats) {
 
 type taskTotals struct {
 	waiting      runstats.WaitingTasks // without times
-	blocked, cpu int64                 // ns
+	blocked, cpu time.Duration
 }
 
 func (t *taskTotals) stats() *runstats.WaitingTasks {

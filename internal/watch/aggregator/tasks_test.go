@@ -15,6 +15,7 @@ import (
 	"prywalk/internal/store/profile"
 	"prywalk/internal/walk/managed"
 	"prywalk/internal/watch/target"
+	"prywalk/ptrace"
 )
 
 // oneTask is a runtime with one task, which changes where next has a state.
@@ -46,7 +47,7 @@ func (b blockedTimes) Add(i profile.Interval) { b[i.Wait] += i.Wall }
 func TestObservationsOfATaskStandForTheTimeSinceTheLast(t *testing.T) {
 	for name, c := range map[string]struct {
 		states []string // at 1000, 2000 … ns; the recording began at 100
-		gapEnd int64
+		gapEnd ptrace.Moment
 		want   blockedTimes
 	}{
 		"it waits from the start on":       {[]string{"a", "", ""}, 0, blockedTimes{"a": 2900}},
@@ -64,7 +65,7 @@ func TestObservationsOfATaskStandForTheTimeSinceTheLast(t *testing.T) {
 			if source.next = state; i == 1 {
 				poller.pauseEnd = c.gapEnd
 			}
-			poller.readSlice(int64(i+1) * 1000)
+			poller.readSlice(ptrace.Moment(int64(i+1) * 1000))
 		}
 		poller.addLast()
 		if !maps.Equal(got, c.want) || poller.totals.waiting.Unread != 0 {

@@ -5,10 +5,12 @@ package aggregator
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"prywalk/frames"
 	"prywalk/internal/base/cache"
 	"prywalk/internal/base/languages"
+	"prywalk/internal/base/monotonic"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/store/profile"
 	"prywalk/internal/walk/managed"
@@ -23,8 +25,8 @@ type taskRuntime struct {
 	totals    *taskTotals
 }
 
-// every is the mean time between two readings of a task, ns.
-func (r *taskRuntime) every() int64 {
+// every is the mean time between two readings of a task.
+func (r *taskRuntime) every() time.Duration {
 	if r.label == languages.VirtualThreadTask {
 		return pollVirtualEvery
 	}
@@ -77,8 +79,9 @@ type goroutines struct {
 
 	lockTexts map[string]bool
 	awaited   map[frames.Addr]bool // locks for which goroutines waited
-	// locksSince is the time of the first reading, CLOCK_MONOTONIC ns; lockCPU the CPU time of all readings, ns.
-	locksSince, lockCPU int64
+	// locksSince is the time of the first reading; lockCPU the CPU time of all readings.
+	locksSince monotonic.Moment
+	lockCPU    time.Duration
 }
 
 const maxEnds = 1 << 12
@@ -159,7 +162,7 @@ type awaiters struct {
 }
 
 type coroutineSlot struct {
-	task  uint64 // address; 0: none, or it has ended
+	task  uint64 // address; 0 means none, or it has ended
 	last  managed.Task
 	stack []managed.Frame // of last and its awaiters
 	ran   bool            // changed in each reading

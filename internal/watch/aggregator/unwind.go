@@ -21,11 +21,11 @@ type stackBuilder struct {
 	images           *loadedcode.ImageCache // for unopened processes
 	lastMmap2Program mmap2Program
 	kernelFrame      [1]profile.Frame
-	walked           func(*target.Process, *observe.RawSample, sample.StackID, *frames.Walker) // nil: none
+	walked           func(*target.Process, *observe.RawSample, sample.StackID, *frames.Walker) // nil means none
 	methods          methodCounts
 	walkedAfterEnd   int64 // of programs with managed code, whose frames may be missing
 
-	// Of the present walk:
+	// These are of the present walk.
 	walker      frames.Walker
 	managedWalk managedWalk
 	taskMemory  callstack.TaskMemory
@@ -63,8 +63,8 @@ func (b *stackBuilder) stackOfSample(
 func (b *stackBuilder) stackOfThread(p *processState, th *target.Thread, s *observe.RawSample) (
 	sample.StackID, frames.StopReason,
 ) {
-	if p.refreshBudget.due(int64(s.At), p.process.Code.Runtimes().Starting()) {
-		p.refresh(int64(s.At))
+	if p.refreshBudget.due(s.At, p.process.Code.Runtimes().Starting()) {
+		p.refresh(s.At)
 	}
 	if end := p.process.Code.StackEnd(s.Mem.Stack.Addr); end != 0 {
 		s.Mem.StackEnd = end
@@ -85,7 +85,7 @@ func (b *stackBuilder) stackOfThread(p *processState, th *target.Thread, s *obse
 
 func (b *stackBuilder) walkWithRefresh(p *processState, th *target.Thread, s *observe.RawSample) frames.StopReason {
 	end := b.walkOnce(p, th, s)
-	if end.Complete() && !b.unmapped || !p.refreshBudget.mayRefresh(int64(s.At)) || !p.refresh(int64(s.At)) {
+	if end.Complete() && !b.unmapped || !p.refreshBudget.mayRefresh(s.At) || !p.refresh(s.At) {
 		return end
 	}
 	return b.walkOnce(p, th, s)
@@ -124,8 +124,8 @@ func (b *stackBuilder) walkOnce(p *processState, th *target.Thread, s *observe.R
 	return w.StopReason()
 }
 
-// walkTask fills b.stack. beyond: the walk read more than the copy, so the stack is true only if the task has not run
-// since.
+// walkTask fills b.stack. beyond means that the walk read more than the copy, so the stack is true only if the task has
+// not run since.
 func (b *stackBuilder) walkTask(p *processState, t *managed.TaskRecord, stack []byte) (
 	end frames.StopReason, beyond bool,
 ) {

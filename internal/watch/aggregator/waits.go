@@ -7,10 +7,12 @@ import (
 	"encoding/binary"
 	"slices"
 	"strings"
+	"time"
 
 	"prywalk/frames"
 	"prywalk/internal/base/cache"
 	"prywalk/internal/base/languages"
+	"prywalk/internal/base/monotonic"
 	"prywalk/internal/base/sample"
 	"prywalk/internal/base/schema"
 	"prywalk/internal/code/loadedcode"
@@ -46,7 +48,7 @@ func (e *waitExplainer) close() {
 	}
 }
 
-const procCacheLifetime = 1e9 // of what /proc shows: a descriptor's name, the list of threads; ns
+const procCacheLifetime = time.Second // of what /proc shows: a descriptor's name, the list of threads
 
 type waitState struct {
 	byInnerTID           map[int]*target.Thread // in its own pid namespace
@@ -57,15 +59,15 @@ type waitState struct {
 	ends                 *waits.Peers
 	unnamed              map[string]unnamedFile // by description
 	otherThreads         *waits.LiveThreads     // those not in byInnerTID
-	otherThreadsListedAt int64                  // CLOCK_MONOTONIC ns
+	otherThreadsListedAt monotonic.Moment
 	walker               frames.Walker
 }
 
 // unnamedFile is a socket or pipe that is perhaps newer than the lists in which its other end was searched.
 type unnamedFile struct {
 	fd         int
-	due        int64 // when newer lists may be read, CLOCK_MONOTONIC ns
-	onlyServer bool  // clients are not named
+	due        monotonic.Moment // when newer lists may be read
+	onlyServer bool             // clients are not named
 }
 
 func (e *waitExplainer) add(p *processState, th *target.Thread) {
@@ -92,7 +94,7 @@ func (w *waitState) Thread(innerTID int, _ bool) (int, bool) {
 		return th.TID, true
 	}
 	tid, ok := w.otherThreads.Thread(innerTID, false)
-	if now := procmem.Now(); !ok && now-w.otherThreadsListedAt > procCacheLifetime {
+	if now := monotonic.Moment(procmem.Now()); !ok && now.Sub(w.otherThreadsListedAt) > procCacheLifetime {
 		w.otherThreadsListedAt = now
 		w.otherThreads.Invalidate()
 		return w.otherThreads.Thread(innerTID, false)
@@ -129,7 +131,7 @@ func (e *waitExplainer) explain(p *processState, th *target.Thread, s *observe.R
 		found.ResolveOwner(p.waitState)
 		return found.Label(), found.Owner
 	case found.Kind == waits.FileLock && found.FD != nil:
-		return string(found.Kind) + " " + p.waitState.describeFile(th, int(found.FD.FD), int64(s.At)), 0
+		return string(found.Kind) + " " + p.waitState.describeFile(th, int(found.FD.FD), s.At), 0
 	case found.Kind == waits.Child:
 		child := waits.ChildWaitedFor(p.process.Code.PID, found.Child)
 		if child.PID == 0 || !liveOf(th, s).Unchanged() {
@@ -139,10 +141,10 @@ func (e *waitExplainer) explain(p *processState, th *target.Thread, s *observe.R
 	case found.Kind == waits.Sleep && !strings.HasSuffix(sl.Reason, "nanosleep"):
 		return string(found.Kind), 0
 	case found.FD != nil:
-		return p.waitState.describeFile(th, int(found.FD.FD), int64(s.At)), 0
+		return p.waitState.describeFile(th, int(found.FD.FD), s.At), 0
 	case found.Kind == waits.Descriptor:
 		if fd, ok := found.OnlyDescriptor(&sl, e.callMemory(th, s, maxPollRead)); ok {
-			return p.waitState.describeFile(th, fd, int64(s.At)), 0
+			return p.waitState.describeFile(th, fd, s.At), 0
 		}
 	case found.Kind == waits.Other:
 		found.ReadPath(&sl, e.callMemory(th, s, waits.MaxPath))
@@ -210,9 +212,9 @@ func (e *waitExplainer) variableAt(p *processState, addr schema.Hex) waits.Varia
 	return v
 }
 
-func (w *waitState) describeFile(th *target.Thread, fd int, now int64) string {
+func (w *waitState) describeFile(th *target.Thread, fd int, now monotonic.Moment) string {
 	f, link := &th.Walk.File, w.files.Link(fd) // the number can be another file's by now
-	if f.Link != link || now-f.At > procCacheLifetime {
+	if f.Link != link || now.Sub(f.At) > procCacheLifetime {
 		*f = target.LastFile{Link: link, Text: w.describe(fd, link, false), At: now}
 	}
 	return f.Text
@@ -220,16 +222,16 @@ func (w *waitState) describeFile(th *target.Thread, fd int, now int64) string {
 
 // describe returns linkText. [processState.nameLater] searches a missing other end in newer lists.
 func (w *waitState) describe(fd int, link string, onlyServer bool) string {
-	due := w.ends.NextLists(w.peers)
+	due := monotonic.Moment(w.ends.NextLists(w.peers))
 	text := w.linkText(fd, link)
-	if strings.Contains(text, ":[") && !strings.Contains(text, " = ") && procmem.Now() < due {
+	if strings.Contains(text, ":[") && !strings.Contains(text, " = ") && monotonic.Moment(procmem.Now()) < due {
 		cache.Put(&w.unnamed, maxCached, text, unnamedFile{fd, due, onlyServer})
 	}
 	return text
 }
 
 // nameLater searches other ends by the inodes: a thread that sleeps on is not sampled again.
-func (p *processState) nameLater(now int64) {
+func (p *processState) nameLater(now monotonic.Moment) {
 	w := p.waitState
 	for text, f := range w.unnamed {
 		if now < f.due {

@@ -19,6 +19,7 @@ import (
 	"prywalk/internal/account/attribute"
 	"prywalk/internal/base/sample"
 	"prywalk/internal/code/loadedcode"
+	"prywalk/internal/base/monotonic"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/testtargets"
 	"prywalk/internal/testtargets/bounded"
@@ -152,7 +153,7 @@ func TestAnOtherEndThatTheListsLackedIsSearchedOnceInNewerOnes(t *testing.T) {
 		"a connection to a server": {func() *os.File { c, _ := connect(); return c }, true},
 		"one from a client":        {func() *os.File { _, s := connect(); return s }, false},
 	}
-	texts, due := map[string]string{}, int64(math.MaxInt64)
+	texts, due := map[string]string{}, monotonic.Moment(math.MaxInt64)
 	for what, c := range cases {
 		texts[what] = newerThanLists(t, w, c.open)
 		due = min(due, w.unnamed[texts[what]].due)
@@ -162,7 +163,7 @@ func TestAnOtherEndThatTheListsLackedIsSearchedOnceInNewerOnes(t *testing.T) {
 		t.Errorf("searched in the same lists: left %v, found %v", w.unnamed, p.named)
 	}
 	testtargets.Eventually(t, "the lists may be read again", func() bool {
-		p.nameLater(procmem.Now())
+		p.nameLater(monotonic.Moment(procmem.Now()))
 		return len(w.unnamed) == 0
 	})
 	for what, c := range cases {

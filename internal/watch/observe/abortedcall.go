@@ -37,13 +37,13 @@ type abortedCall struct {
 	nr          int64
 	words       [wordsAround]byte
 	wordsAt     frames.Addr
-	wordCount   int // bytes of words; 0: they are read when it is first asked whether the thread is in the call
+	wordCount   int // bytes of words; 0 means that they are read when it is first asked whether the thread is in the call
 	cpu         time.Duration
 	userReadAt  time.Duration // in CPU time
 	userTicks   uint64
 	presumedCPU time.Duration
 
-	suppressFor   time.Duration // 0: no harm yet
+	suppressFor   time.Duration // 0 means no harm yet
 	suppressUntil ptrace.Moment
 }
 

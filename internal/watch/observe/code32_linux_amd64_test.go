@@ -32,7 +32,7 @@ func TestThreadIn32BitCodeIsStoppedMoreAndMoreRarely(t *testing.T) {
 				}
 			}
 			if s != nil {
-				o.Stops.pool.Put(s)
+				o.pool.Put(s)
 			}
 			if err == ptrace.Err32Bit {
 				refused++
@@ -68,7 +68,7 @@ func TestAStopIn64BitCodeEndsTheOmissionOfStops(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-			o.Stops.pool.Put(s)
+			o.pool.Put(s)
 		}
 	})
 	if th.stops.code32 != (code32{}) {

@@ -43,7 +43,7 @@ func (c *copier) prepareBuffers(t *Thread, s *RawSample) {
 	s.buffers.touch(t.copies.stackBytes)
 }
 
-// Least expected other memory of a thread with tasks, in bytes.
+// expectedTaskBytes is the least expected other memory of a thread with tasks.
 const expectedTaskBytes = 24 << 10
 
 func (c *copier) copyOtherMemory(t *Thread, s *RawSample) {
@@ -87,7 +87,7 @@ func (c *copier) withPlan(t *Thread, inner ptrace.OtherMemory, asleep bool) ptra
 	c.plan.asleep = asleep
 	c.plan.use(plan, anchor, t.copies.innerTID, &t.copies.foundAnchor)
 	if plans := t.processPlans(); len(plans) > 1 {
-		c.plan.assignment.others = plans
+		c.plan.others = plans
 	}
 	return &c.plan
 }

@@ -35,7 +35,7 @@ const (
 	maxCopyToEnd     = 1280 << 10 // longest copy up to the known end after one that was too short
 )
 
-// bytes below the stack pointer that a frame uses.
+// These are the bytes below the stack pointer that a frame uses.
 const (
 	redZone      = 128 // below sp, of a leaf function on x86-64 (System V ABI, §3.2.2)
 	savedFPARM64 = 16  // below sp: Go saves the caller's frame pointer there
@@ -83,8 +83,8 @@ func (l *copyLearner) restarted() *copyLearner {
 	return restarted
 }
 
-// walked learns from a finished walk of a copy. again: an unchanged thread is to be read again, as the copy lacked
-// something that the next one has. Precondition: p has the mappings as of then.
+// walked learns from a finished walk of a copy. again means that an unchanged thread is to be read again, as the copy
+// lacked something that the next one has. Precondition: p has the mappings as of then.
 func (l *copyLearner) walked(p *loadedcode.Process, w *frames.Walker, s *RawSample) (end walkEnd, again bool) {
 	end = classify(p, w, s)
 	if end == endNoTime {

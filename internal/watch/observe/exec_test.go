@@ -79,7 +79,7 @@ func TestAStopIsRepeatedAfterAnExecAndBothAreRecorded(t *testing.T) {
 		if err != nil || len(th.TakeLostStops()) != 0 {
 			t.Fatalf("a stop of the shell: %v, or it is recorded as lost", err)
 		}
-		o.Stops.pool.Put(s)
+		o.pool.Put(s)
 		execs(t, th, in)
 		finished := o.Stops.ctl.Stats().Finished
 		th.stops.notStopped.Refused = true

@@ -107,9 +107,9 @@ type copyHints struct {
 }
 
 type readHints struct {
-	// [siteKey] where a passive read lacked a register, or 0
+	// MissingRegisterSite is the [siteKey] where a passive read lacked a register, or 0.
 	MissingRegisterSite uint64
-	// if it differs from the last one, an unchanged thread is read again
+	// If Retries differs from the last one, an unchanged thread is read again.
 	Retries uint32
 	// the walk lacked memory or a rule that may appear later (exec, dlopen)
 	Incomplete bool

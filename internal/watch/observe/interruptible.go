@@ -13,8 +13,8 @@ import (
 
 // Interruptible reports whether a stop has no effect on a sleeper's system call: the kernel resumes it with the rest of
 // its time-out (kernel/signal.c; signal(7)), or package ptrace restarts it. User memory is written at most in the
-// sleeper's innermost frames ([inOwnFrames]). Arguments there are taken from copied; nil: they are read, which may wait
-// for a page.
+// sleeper's innermost frames ([inOwnFrames]). Arguments there are taken from copied; nil means that they are read,
+// which may wait for a page.
 func Interruptible(id ThreadID, call *procmem.SyscallInfo, copied *frames.Snapshot) bool {
 	if call.Nr < 0 {
 		return false // in a page fault, or on the way into a call
@@ -23,8 +23,8 @@ func Interruptible(id ThreadID, call *procmem.SyscallInfo, copied *frames.Snapsh
 	return ok && (process.HostArch() != frames.ARM64 || !rule.repaired) && rule.holds(sleepingThread{id, copied}, call)
 }
 
-// InterruptRule returns, for docs/affected-calls.tsv, when a thread may be stopped in a call, "" for never. repaired:
-// on x86-64 only.
+// InterruptRule returns, for docs/affected-calls.tsv, when a thread may be stopped in a call, "" for never. repaired
+// means on x86-64 only.
 func InterruptRule(name string) (when string, repaired bool) {
 	rule := interruptRules[name]
 	return rule.when, rule.repaired
@@ -145,7 +145,7 @@ func readRestarts(id sleepingThread, call *procmem.SyscallInfo) bool {
 	return waitsForFirstByte(id, int32(call.Args[0]))
 }
 
-// bytes, assumed, of the C library's wrapper and its caller
+// ownFrames is the assumed size of the frames of the C library's wrapper and its caller.
 const ownFrames = 8 << 10
 
 // inOwnFrames reports whether n bytes at addr are in a sleeper's innermost frames, which no other thread writes.

@@ -25,7 +25,7 @@ type keptRegs struct {
 	regs  frames.Regs
 	stack []byte // from the stack pointer up
 	runs  uint64
-	// the last read's stack differed, perhaps only beyond the outermost frame
+	// awaitsRoot means that the last read's stack differed, perhaps only beyond the outermost frame.
 	awaitsRoot bool
 }
 

@@ -32,15 +32,15 @@ const (
 type lockedReads struct {
 	ctl      *ptrace.Controller
 	limit    *stopLimit
-	threads  *procmem.SyscallThreads // nil: the calling thread always reads
+	threads  *procmem.SyscallThreads // nil means that the calling thread always reads
 	onlyHeld bool                    // they read only after a wait for the lock
 }
 
-// LimitLockWait bounds the time that a stopped thread waits for mmap_lock while the lock is watched. raised: the tracer
-// has a raised priority; otherwise, on a busy host, the answer of another thread takes ms, and the lock is watched only
-// after a wait for it.
+// LimitLockWait bounds the time that a stopped thread waits for mmap_lock while the lock is watched. raised means that
+// the tracer has a raised priority; otherwise, on a busy host, the answer of another thread takes ms, and the lock is
+// watched only after a wait for it.
 func (o *Observer) LimitLockWait(raised bool) {
-	o.Stops.reads.threads, o.Stops.reads.onlyHeld = procmem.NewSyscallThreads(), !raised
+	o.reads.threads, o.reads.onlyHeld = procmem.NewSyscallThreads(), !raised
 }
 
 // begin returns false if no thread is idle to read.
@@ -82,7 +82,7 @@ func (t *Thread) watchMmapLock(c ptrace.Cause) {
 // awaitMmapLock reports whether the lock was found held; false also if it was not tried.
 func (o *Observer) awaitMmapLock(t *Thread) bool {
 	m := t.Memory
-	if m == nil || o.Stops.mode != ModeAuto || t.IsKernelSampled() || !m.WatchesMmapLock() && o.Stops.limit.limit == 0 {
+	if m == nil || o.mode != ModeAuto || t.IsKernelSampled() || !m.WatchesMmapLock() && o.limit.limit == 0 {
 		return false
 	}
 	if time.Duration(m.AwaitMmapLock()) < lockHeld {
@@ -96,8 +96,8 @@ func (o *Observer) readAgain(t *Thread, s *RawSample) (asleep bool, err error) {
 	if _, err = t.readClocks(); err != nil {
 		return false, err
 	}
-	o.Stops.preemption.ForgetWake()
-	o.Stops.preemption.Woken(ptrace.Now())
+	o.preemption.ForgetWake()
+	o.preemption.Woken(ptrace.Now())
 	o.beginSample(t)
 	return o.passive.read(t, s, t.clocks)
 }

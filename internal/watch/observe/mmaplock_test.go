@@ -75,7 +75,7 @@ func TestThreadsAreDetachedInTimeIfTheLockOfTheMappingsIsHeld(t *testing.T) {
 				if s.How == ByStop && !th.Memory.UsesSyscallThreads() {
 					t.Fatal("the tracer's thread itself has read")
 				}
-				o.Stops.pool.Put(s)
+				o.pool.Put(s)
 			}
 		}
 		if done < 20 {
@@ -89,15 +89,15 @@ func TestAtOrdinaryPriorityTheLockIsWatchedAfterAWait(t *testing.T) {
 	withMapChanger(t, func(o *Observer, th *Thread) {
 		o.LimitLockWait(false)
 		o.LimitStops(time.Second)
-		if o.Stops.reads.begin(th, true); th.Memory.UsesSyscallThreads() {
+		if o.reads.begin(th, true); th.Memory.UsesSyscallThreads() {
 			t.Error("another thread reads before a wait for the lock")
 		}
-		o.Stops.reads.end(th)
+		o.reads.end(th)
 		th.watchMmapLock(ptrace.CauseLock)
-		if o.Stops.reads.begin(th, true); !th.Memory.UsesSyscallThreads() {
+		if o.reads.begin(th, true); !th.Memory.UsesSyscallThreads() {
 			t.Error("after a wait for the lock no other thread reads")
 		}
-		o.Stops.reads.end(th)
+		o.reads.end(th)
 	})
 }
 
@@ -111,18 +111,18 @@ func TestASleeperIsReadByTheCallingThread(t *testing.T) {
 		}
 		defer r.Close()
 		defer w.Close()
-		o.Stops.reads.threads.BlockIdle(int(r.Fd()))
+		o.reads.threads.BlockIdle(int(r.Fd()))
 		s.thread.Memory = s.proc.Memory()
 		for range 3 {
 			outcome, raw, err := o.Begin(s.thread)
 			if err != nil || outcome != Done || !s.thread.Memory.WatchesMmapLock() || len(raw.Mem.Stack.Bytes) == 0 {
 				t.Errorf("%v, %v; in the first stops the lock is watched: %v", outcome, err, s.thread.Memory.WatchesMmapLock())
 			}
-			o.Stops.pool.Put(raw)
+			o.pool.Put(raw)
 		}
 		s.thread.Memory.WatchHeldMmapLock(1)
 		if _, raw, err := o.Begin(s.thread); !errors.Is(err, errs.MapLock) {
-			o.Stops.pool.Put(raw)
+			o.pool.Put(raw)
 			t.Errorf("the lock was waited for lately, and the calling thread has read: %v", err)
 		}
 	})
@@ -144,11 +144,11 @@ func TestAThreadIsLetGoWhenItsMemoryIsNotRead(t *testing.T) {
 				t.Fatal("no stop was requested")
 			}
 			outcome, s, err := o.Begin(th)
-			if o.Stops.pool.Put(s); err != nil && !errors.Is(err, errs.MapLock) {
+			if o.pool.Put(s); err != nil && !errors.Is(err, errs.MapLock) {
 				t.Fatal(err)
 			}
 			if outcome == Pending && err == nil {
-				held = o.Stops.reads.threads.BlockIdle(int(r.Fd()))
+				held = o.reads.threads.BlockIdle(int(r.Fd()))
 				err = collected(o)
 				lost := th.TakeLostStops()
 				if !errors.Is(err, errs.MapLock) || len(lost) != 1 || lost[0].StopTime <= 0 ||
@@ -171,7 +171,7 @@ func TestAThreadIsLetGoWhenItsMemoryIsNotRead(t *testing.T) {
 		}
 		for end := time.Now().Add(testtargets.Patience); ; {
 			s, err := oneSample(o, th)
-			if o.Stops.pool.Put(s); err == nil {
+			if o.pool.Put(s); err == nil {
 				break
 			}
 			if !errors.Is(err, errs.MapLock) || time.Now().After(end) {
@@ -197,7 +197,7 @@ func oneSample(o *Observer, th *Thread) (s *RawSample, err error) {
 func collected(o *Observer) (err error) {
 	for o.Stops.Attached() > 0 {
 		if stopped, s, failed := o.Stops.Next(ptrace.Now().Add(1e9)); stopped != nil {
-			o.Stops.pool.Put(s)
+			o.pool.Put(s)
 			err = failed
 		}
 	}
@@ -221,7 +221,7 @@ func observations(
 				t.Error("an observation without a stack")
 			}
 		}
-		o.Stops.pool.Put(s)
+		o.pool.Put(s)
 		procmem.SleepUntil(int64(ptrace.Now().Add(1e6)))
 	}
 	return awaited, stopped

@@ -32,6 +32,12 @@ const (
 type Observer struct {
 	Stops            requestedStops
 	passive          passiveReader
+	pool             *Pool
+	mode             Mode
+	limit            stopLimit
+	copier           copier
+	reads            lockedReads
+	preemption       Preemption
 	missingRegisters missingRegisterSites
 	stopsOnlyOnCPU   bool
 	stopsPreempted   bool // with stopsOnlyOnCPU
@@ -39,12 +45,13 @@ type Observer struct {
 
 // New returns an observer that takes raw samples from pool.
 func New(ctl *ptrace.Controller, pool *Pool, mode Mode) *Observer {
-	o := &Observer{Stops: requestedStops{
+	o := &Observer{pool: pool, mode: mode, preemption: Preemption{ctl: ctl}}
+	o.reads = lockedReads{ctl: ctl, limit: &o.limit}
+	o.passive.copier = &o.copier
+	o.Stops = requestedStops{
 		ctl: ctl, pool: pool, mode: mode, pending: map[*ptrace.Attachment]*Thread{},
-		preemption: Preemption{ctl: ctl},
-	}}
-	o.Stops.reads = lockedReads{ctl: ctl, limit: &o.Stops.limit}
-	o.passive.copier = &o.Stops.copier
+		limit: &o.limit, copier: &o.copier, reads: &o.reads, preemption: &o.preemption,
+	}
 	return o
 }
 
@@ -77,7 +84,7 @@ func (o *Observer) Begin(t *Thread) (Outcome, *RawSample, error) {
 	if o.tryConfirmUnchanged(t, sched) {
 		return Unchanged, nil, nil
 	}
-	s := o.Stops.pool.Get()
+	s := o.pool.Get()
 	outcome, err := o.decide(t, s, sched)
 	switch outcome {
 	case Done:
@@ -93,7 +100,7 @@ func (o *Observer) Begin(t *Thread) (Outcome, *RawSample, error) {
 		t.stops.notStopped.Refused = t.stops.notStopped.Refused || !asleep
 	}
 	t.sleep.base.valid = t.sleep.base.valid && outcome == WaitsForCPU
-	o.Stops.pool.Put(s)
+	o.pool.Put(s)
 	return outcome, nil, err
 }
 
@@ -111,13 +118,14 @@ func (t *Thread) readClocks() (sched procmem.SchedStat, err error) {
 // tryConfirmUnchanged reports whether the thread is unchanged, and not to be read again: for new hints
 // ([Observer.takeHints]), in some modes, and sometimes while its stack is incomplete ([retryBackoff]).
 func (o *Observer) tryConfirmUnchanged(t *Thread, sched procmem.SchedStat) bool {
-	if o.takeHints(t) || o.Stops.mode == ModeAlwaysRead || o.Stops.mode == ModeAlwaysStop {
+	if o.takeHints(t) || o.mode == ModeAlwaysRead || o.mode == ModeAlwaysStop {
 		return false
 	}
 	return t.sleep.confirmUnchanged(sched, t.files, t.hints.reads.Incomplete)
 }
 
-// takeHints makes the newest hints those of this observation. again: an unchanged thread is to be read again for them.
+// takeHints makes the newest hints those of this observation. again means that an unchanged thread is to be read again
+// for them.
 func (o *Observer) takeHints(t *Thread) (again bool) {
 	root := t.hints.stack.size.root
 	t.takeHints()
@@ -145,14 +153,14 @@ func (o *Observer) decide(t *Thread, s *RawSample, sched procmem.SchedStat) (Out
 			return Pending, nil
 		}
 		return Done, nil
-	case t.NoUserSpace && !t.IsKernelSampled() && o.Stops.mode != ModeAlwaysStop:
+	case t.NoUserSpace && !t.IsKernelSampled() && o.mode != ModeAlwaysStop:
 		s.setRunningInKernel(sched)
 		return Done, nil
-	case t.IsKernelSampled() && !(t.stopThoughSampled && o.Stops.limit.tryAdmitStop(t)):
+	case t.IsKernelSampled() && !(t.stopThoughSampled && o.limit.tryAdmitStop(t)):
 		return LeftToEngine, nil
 	case t.IsKernelSampled() && o.stopsOnlyOnCPU && o.waitsForCPU(t):
 		return WaitsForCPU, nil
-	case o.Stops.mode != ModeAlwaysStop && t.trySuppressStop():
+	case o.mode != ModeAlwaysStop && t.trySuppressStop():
 		return Failed, errs.InCall
 	case o.deferUntilOnCPU(t):
 		return WaitsForCPU, nil
@@ -162,10 +170,10 @@ func (o *Observer) decide(t *Thread, s *RawSample, sched procmem.SchedStat) (Out
 
 // readAsleep reads the thread if it sleeps.
 func (o *Observer) readAsleep(t *Thread, s *RawSample, sched procmem.SchedStat) (asleep bool, err error) {
-	if !o.Stops.reads.begin(t, false) {
+	if !o.reads.begin(t, false) {
 		return false, errs.MapLock
 	}
-	if o.Stops.mode != ModeAlwaysStop {
+	if o.mode != ModeAlwaysStop {
 		if asleep, err = o.passive.read(t, s, sched); err != nil {
 			return false, err
 		}
@@ -175,7 +183,7 @@ func (o *Observer) readAsleep(t *Thread, s *RawSample, sched procmem.SchedStat) 
 			return false, err
 		}
 	}
-	if !o.Stops.reads.end(t) {
+	if !o.reads.end(t) {
 		return false, errs.MapLock
 	}
 	if asleep {
@@ -203,7 +211,7 @@ func (o *Observer) setSleeperState(t *Thread, s *RawSample) (letter byte) {
 func (o *Observer) mustStopSleeper(t *Thread, s *RawSample, letter byte) bool {
 	switch letter {
 	case 'T':
-		s.registers.stopRefused = !o.Stops.limit.tryAdmitStop(t)
+		s.registers.stopRefused = !o.limit.tryAdmitStop(t)
 		return !s.registers.stopRefused
 	case 'S':
 		return o.tryStopForRegister(t, s)
@@ -231,14 +239,14 @@ func (o *Observer) mayStopForRegister(t *Thread, s *RawSample) bool {
 	case !Interruptible(t.ID, &s.Call, &s.Mem):
 		return false
 	}
-	return o.Stops.limit.tryAdmitStop(t)
+	return o.limit.tryAdmitStop(t)
 }
 
 // Close closes the observer's files.
 func (o *Observer) Close() {
-	o.Stops.preemption.close()
-	if o.Stops.reads.threads != nil {
-		o.Stops.reads.threads.Close()
+	o.preemption.close()
+	if o.reads.threads != nil {
+		o.reads.threads.Close()
 	}
 }
 

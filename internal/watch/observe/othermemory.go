@@ -22,7 +22,7 @@ type OtherMemory = ptrace.OtherMemory
 // MemoryRegion copies the memory at Addr.
 type MemoryRegion struct {
 	ptrace.Wrapped
-	Addr  uint64 // 0: none
+	Addr  uint64 // 0 means none
 	Bytes []byte
 }
 
@@ -70,8 +70,8 @@ func (t *Thread) prepareFindAnchor() {
 	t.copies.innerTID, _ = t.files.InnerTID() // 0 if the thread has ended
 }
 
-// SetPlan makes the next observations carry out a plan from an anchor on; nil: none. isNew: there is a plan, and it or
-// the anchor has changed; an unchanged thread is then read again.
+// SetPlan makes the next observations carry out a plan from an anchor on; nil means none. isNew means that there is a
+// plan, and it or the anchor has changed; an unchanged thread is then read again.
 func (feedback *WalkFeedback) SetPlan(p *managed.Plan, anchor frames.Addr) (isNew bool) {
 	if feedback.reads.Plan == p && feedback.reads.Anchor == anchor {
 		return false

@@ -21,14 +21,15 @@ const (
 
 // otherStack is a place on another stack, around which a stop copies.
 type otherStack struct {
-	at   frames.Addr // 0: none
+	at   frames.Addr // 0 means none
 	size int         // bytes to copy, if more than usual
 	end  int         // bytes from at to the end of complete walks, or 0
 	// link leads to where a thread left that stack, as far as the word there is one of its addresses. Its address is 0 if
 	// unknown: the thread then is assumed to leave the stack near at.
 	link frames.StackLink
 	root frames.Addr // with a link: the end of the last complete walk there, or 0
-	// firstStack: at is near the end of the thread's first stack, which is copied while the thread is on another.
+	// firstStack means that at is near the end of the thread's first stack, which is copied while the thread is on
+	// another.
 	firstStack bool
 }
 
@@ -36,7 +37,7 @@ type otherStackLearner struct {
 	stackPlaces *[maxOtherStacks]otherStack
 	next        int                 // index of the place that was replaced last
 	keepFor     int                 // walks elsewhere until a place is dropped
-	walksLeft   [maxOtherStacks]int // 0: the place is kept
+	walksLeft   [maxOtherStacks]int // 0 means that the place is kept
 	gaveUp      bool                // a place was dropped since the last addMissing
 }
 
@@ -85,14 +86,15 @@ func (learner *otherStackLearner) add(addr, size uint64) (at int, added bool) {
 	return learner.next, false
 }
 
-// walks elsewhere in a row that drop a place, unless a complete walk has ended there; doubled with each return
+// These are the walks elsewhere in a row that drop a place, unless a complete walk has ended there. Their number is
+// doubled with each return.
 const (
 	minOthersKept = 64
 	maxOthersKept = 1 << 14
 )
 
-// addMissing adds a place that was not copied. cut: the copy there was too short. added: the next copy has more, and
-// the place has replaced no other.
+// addMissing adds a place that was not copied. cut means that the copy there was too short. added means that the next
+// copy has more, and the place has replaced no other.
 func (learner *otherStackLearner) addMissing(addr uint64, link frames.StackLink, cut bool) (added bool) {
 	if i := learner.withLink(link); i >= 0 {
 		place := &learner.stackPlaces[i]

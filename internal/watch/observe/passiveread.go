@@ -128,7 +128,7 @@ func isZombie(files *procmem.ThreadFiles) bool {
 	return files.Stat(&st) == nil && (st.State == 'Z' || st.State == 'X')
 }
 
-// DWARF numbers (System V ABI §A.2.1); arm64's x0 takes the result
+// The numbers are DWARF's (System V ABI §A.2.1). arm64's x0 takes the result.
 var (
 	argumentsX86   = [6]uint8{frames.X86RDI, frames.X86RSI, frames.X86RDX, 10, 8, 9}
 	argumentsARM64 = [6]uint8{frames.NoReg, 1, 2, 3, 4, 5}
@@ -188,7 +188,7 @@ func (k *kernelStacks) read(t *Thread, s *RawSample) {
 type futexCopy struct {
 	bytes [waits.CopySize]byte
 	addr  uint64
-	n     int // 0: none
+	n     int // 0 means none
 }
 
 // Precondition: between the two reads of the run count.

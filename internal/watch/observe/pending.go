@@ -9,7 +9,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// Longest time that a stop is pending.
+// pendingLimit is the longest time that a stop is pending.
 const pendingLimit = 2 * time.Second
 
 // Attached counts pending stops, including cancelled ones of threads that have not stopped.
@@ -51,8 +51,8 @@ func (st *requestedStops) markQueued() {
 }
 
 // NextStopped is Next without sleep and time-out: it busy-waits until the deadline, or returns at once if that is 0.
-func (st *requestedStops) NextStopped(deadline int64) (*Thread, *RawSample, error) {
-	for attachment := st.ctl.SpinAny(ptrace.Moment(deadline)); attachment != nil; attachment = st.ctl.SpinAny(0) {
+func (st *requestedStops) NextStopped(deadline ptrace.Moment) (*Thread, *RawSample, error) {
+	for attachment := st.ctl.SpinAny(deadline); attachment != nil; attachment = st.ctl.SpinAny(0) {
 		if t, s, err := st.finishOne(attachment); t != nil {
 			return t, s, err
 		}

@@ -33,7 +33,7 @@ import (
 //	CopyTargets Off 0, Size 0x90       0x90 bytes at 0x7f3c1803a4f0    region 4: code object of the generator; those of
 //	                                                                   f and the module, and node 4's None, are in Skip
 
-// of one observation; a read takes 1 to 3 µs
+// These are limits of one observation. A read takes 1 to 3 µs.
 const (
 	maxPlanReads   = 160
 	maxPlanRegions = 160
@@ -49,44 +49,39 @@ const (
 // planCopier is an [OtherMemory]: it carries out a thread's plans, one after the other.
 type planCopier struct {
 	ptrace.Wrapped
-	// asleep: in a passive read.
-	asleep bool
 
-	assignment    assignment
-	progress      progress
-	buf           []byte
-	nodes         [managed.MaxNodes]frames.Addr // the first nodeCount are valid
-	savedNodesBuf [managed.MaxNodes]frames.Addr
-	targets       [managed.MaxNodes]frames.Addr
-}
-
-type assignment struct {
+	// What the next Regions does:
+	asleep      bool // in a passive read
 	plan        *managed.Plan
+	others      []*managed.Plan
 	anchor      frames.Addr
 	foundAnchor *frames.Addr // or nil
 	innerTID    uint64
-	others      []*managed.Plan
-}
 
-type progress struct {
+	// The state of Regions:
 	rd          *ptrace.Reader
 	out         []frames.Region
 	regionCount int
 	lastRegion  frames.Region // where copyOf last found bytes
 	lastIndex   int           // its index in out, or −1
+	buf         []byte
 	bufUsed     int
 	slots       [managed.MaxSlots]frames.Addr
+	nodes       [managed.MaxNodes]frames.Addr // the first nodeCount are valid
 	nodeCount   int
+	targets     [managed.MaxNodes]frames.Addr
 	savedNodes  []frames.Addr // of the first list, or by SaveNodes
+	savedBuf    [managed.MaxNodes]frames.Addr
 }
 
-// use sets the plan of the next Regions. anchor is where the plan begins; 0: the plan finds it, first at *found, where
-// it found that of the thread last time. innerTID is the id in the process's pid namespace, 0: unknown.
+// use sets the plan of the next Regions. anchor is where the plan begins. If it is 0, the plan finds it, first at
+// *found, where it found that of the thread last time. innerTID is the id in the process's pid namespace, or 0 if
+// unknown.
 func (c *planCopier) use(plan *managed.Plan, anchor frames.Addr, innerTID int, found *frames.Addr) {
 	if c.buf == nil {
 		c.buf = make([]byte, managed.MaxBytes)
 	}
-	c.assignment = assignment{plan: plan, anchor: anchor, foundAnchor: found, innerTID: uint64(innerTID)}
+	c.plan, c.others, c.anchor, c.foundAnchor, c.innerTID = plan, nil, anchor, found, uint64(innerTID)
 }
 
 // ReadLimit implements [ptrace.OtherMemory].
@@ -94,35 +89,36 @@ func (*planCopier) ReadLimit() int { return maxPlanReads }
 
 // Regions implements [ptrace.OtherMemory]. The regions are valid until the next call.
 func (c *planCopier) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {
-	c.progress = progress{rd: rd, out: out, regionCount: c.InnerRegions(regs, rd, out), lastIndex: -1}
+	c.rd, c.out, c.regionCount = rd, out, c.InnerRegions(regs, rd, out)
+	c.lastRegion, c.lastIndex, c.bufUsed, c.nodeCount, c.savedNodes = frames.Region{}, -1, 0, 0, nil
 	c.carryOut(regs)
-	first := c.assignment.plan
-	for _, c.assignment.plan = range c.assignment.others {
-		if c.assignment.plan != first {
-			c.assignment.anchor, c.assignment.foundAnchor, c.progress.nodeCount, c.progress.savedNodes = 0, nil, 0, nil
+	first := c.plan
+	for _, c.plan = range c.others {
+		if c.plan != first {
+			c.anchor, c.foundAnchor, c.nodeCount, c.savedNodes = 0, nil, 0, nil
 			c.carryOut(regs)
 		}
 	}
-	c.assignment = assignment{}
-	c.progress.rd, c.progress.out, c.progress.lastRegion = nil, nil, frames.Region{}
-	return c.progress.regionCount
+	c.use(nil, 0, 0, nil)
+	c.rd, c.out, c.lastRegion = nil, nil, frames.Region{}
+	return c.regionCount
 }
 
 func (c *planCopier) carryOut(regs *frames.Regs) {
-	c.progress.slots = [managed.MaxSlots]frames.Addr{
-		managed.SlotAnchor: c.assignment.anchor, managed.SlotSP: regs.SP(), managed.SlotThreadPointer: regs.TLS,
-		managed.SlotInnerTID: c.assignment.innerTID,
+	c.slots = [managed.MaxSlots]frames.Addr{
+		managed.SlotAnchor: c.anchor, managed.SlotSP: regs.SP(), managed.SlotThreadPointer: regs.TLS,
+		managed.SlotInnerTID: c.innerTID,
 	}
-	if c.assignment.anchor == 0 && c.assignment.plan.FromThreadPointer {
-		c.progress.slots[managed.SlotAnchor] = regs.TLS
-	} else if c.assignment.anchor == 0 && !c.reuseFoundAnchor() {
-		c.runSteps(c.assignment.plan.FindAnchor)
-		if c.assignment.foundAnchor != nil {
-			*c.assignment.foundAnchor = c.progress.slots[managed.SlotAnchor]
+	if c.anchor == 0 && c.plan.FromThreadPointer {
+		c.slots[managed.SlotAnchor] = regs.TLS
+	} else if c.anchor == 0 && !c.reuseFoundAnchor() {
+		c.runSteps(c.plan.FindAnchor)
+		if c.foundAnchor != nil {
+			*c.foundAnchor = c.slots[managed.SlotAnchor]
 		}
 	}
-	if c.progress.slots[managed.SlotAnchor] != 0 {
-		c.runSteps(c.assignment.plan.Steps)
+	if c.slots[managed.SlotAnchor] != 0 {
+		c.runSteps(c.plan.Steps)
 	}
 }
 
@@ -139,29 +135,29 @@ func (c *planCopier) step(s *managed.Step) bool {
 	if s.OnlyAsleep && !c.asleep {
 		return true
 	}
-	at := c.progress.slots[s.Base%managed.MaxSlots] + uint64(s.Off)
+	at := c.slots[s.Base%managed.MaxSlots] + uint64(s.Off)
 	switch s.Op {
 	case managed.Load:
 		value := c.word(at)
-		c.progress.slots[s.To%managed.MaxSlots] = value
+		c.slots[s.To%managed.MaxSlots] = value
 		return value != 0
 	case managed.Copy:
 		c.copyPart(at, c.length(at, s))
 	case managed.CopyArray:
 		c.copyArray(at, s)
 	case managed.AddScaled:
-		c.progress.slots[s.To%managed.MaxSlots] += c.word(at) * uint64(s.Size)
+		c.slots[s.To%managed.MaxSlots] += c.word(at) * uint64(s.Size)
 	case managed.CopyList:
 		c.copyList(at, s)
 	case managed.CopyTargets:
 		c.copyTargets(s)
 	case managed.RestoreNodes:
-		c.progress.nodeCount = copy(c.nodes[:], c.progress.savedNodes)
+		c.nodeCount = copy(c.nodes[:], c.savedNodes)
 	case managed.SaveNodes:
 		c.saveNodes()
 	case managed.FindNode:
 		at = c.findNode(at, s)
-		c.progress.slots[s.To%managed.MaxSlots] = at
+		c.slots[s.To%managed.MaxSlots] = at
 		return at != 0
 	}
 	return true
@@ -169,7 +165,7 @@ func (c *planCopier) step(s *managed.Step) bool {
 
 func (c *planCopier) length(at frames.Addr, s *managed.Step) uint64 {
 	n := uint64(s.Max)
-	if end := c.progress.slots[s.End%managed.MaxSlots]; s.End != 0 {
+	if end := c.slots[s.End%managed.MaxSlots]; s.End != 0 {
 		if end <= at {
 			return 0
 		}
@@ -180,28 +176,27 @@ func (c *planCopier) length(at frames.Addr, s *managed.Step) uint64 {
 
 func (c *planCopier) copyArray(at frames.Addr, s *managed.Step) {
 	n, size := c.length(at, s), uint64(s.Size)
-	c.progress.nodeCount = 0
+	c.nodeCount = 0
 	if size == 0 || n < size || !c.copyPart(at, n) {
 		return
 	}
-	for end := at + n; end-at >= size && c.progress.nodeCount < len(c.nodes) && c.copyOf(at, size) != nil; at += size {
-		c.nodes[c.progress.nodeCount] = at
-		c.progress.nodeCount++
+	for end := at + n; end-at >= size && c.nodeCount < len(c.nodes) && c.copyOf(at, size) != nil; at += size {
+		c.nodes[c.nodeCount] = at
+		c.nodeCount++
 	}
 }
 
 func (c *planCopier) copyList(at frames.Addr, s *managed.Step) {
-	if slices.Contains(c.progress.savedNodes, at) {
+	if slices.Contains(c.savedNodes, at) {
 		return
 	}
 	size, most := uint64(s.Size), min(int(s.Max), len(c.nodes))
 	var d density
-	for c.progress.nodeCount = 0; at != 0 && c.progress.nodeCount < most &&
-		c.copyNode(at, size, &d); c.progress.nodeCount++ {
-		c.nodes[c.progress.nodeCount] = at
+	for c.nodeCount = 0; at != 0 && c.nodeCount < most && c.copyNode(at, size, &d); c.nodeCount++ {
+		c.nodes[c.nodeCount] = at
 		at = c.word(at + uint64(int64(s.Next)))
 	}
-	if c.progress.savedNodes == nil {
+	if c.savedNodes == nil {
 		c.saveNodes()
 	}
 }
@@ -210,9 +205,9 @@ func (c *planCopier) copyList(at frames.Addr, s *managed.Step) {
 func (c *planCopier) copyNode(at frames.Addr, size uint64, d *density) bool {
 	switch {
 	case c.copyOf(at, size) != nil:
-		d.countNode(c.progress.lastIndex)
+		d.countNode(c.lastIndex)
 	case c.readNode(at, size, d.bytesAround(at)):
-		d.beginPiece(c.progress.lastIndex)
+		d.beginPiece(c.lastIndex)
 	default:
 		return false
 	}
@@ -221,23 +216,24 @@ func (c *planCopier) copyNode(at frames.Addr, size uint64, d *density) bool {
 }
 
 func (c *planCopier) saveNodes() {
-	c.progress.savedNodes = c.savedNodesBuf[:copy(c.savedNodesBuf[:], c.nodes[:c.progress.nodeCount])]
+	c.savedNodes = c.savedBuf[:copy(c.savedBuf[:], c.nodes[:c.nodeCount])]
 }
 
-// reuseFoundAnchor sets SlotAnchor to the thread's last result of FindNode; false if that does not hold any more.
+// reuseFoundAnchor sets SlotAnchor to the thread's last result of FindNode. It returns false if that does not hold any
+// more.
 func (c *planCopier) reuseFoundAnchor() bool {
-	if c.assignment.foundAnchor == nil || *c.assignment.foundAnchor == 0 {
+	if c.foundAnchor == nil || *c.foundAnchor == 0 {
 		return false
 	}
-	at := *c.assignment.foundAnchor
-	for i := range c.assignment.plan.FindAnchor {
-		s := &c.assignment.plan.FindAnchor[i]
-		want := c.progress.slots[s.End%managed.MaxSlots]
+	at := *c.foundAnchor
+	for i := range c.plan.FindAnchor {
+		s := &c.plan.FindAnchor[i]
+		want := c.slots[s.End%managed.MaxSlots]
 		if s.Op != managed.FindNode || s.To != 0 || want == 0 {
 			continue
 		}
 		if c.copyPart(at, uint64(s.Size)) && c.word(at+uint64(int64(s.At))) == want {
-			c.progress.slots[managed.SlotAnchor] = at
+			c.slots[managed.SlotAnchor] = at
 			return true
 		}
 	}
@@ -245,7 +241,7 @@ func (c *planCopier) reuseFoundAnchor() bool {
 }
 
 func (c *planCopier) findNode(at frames.Addr, s *managed.Step) frames.Addr {
-	want := c.progress.slots[s.End%managed.MaxSlots]
+	want := c.slots[s.End%managed.MaxSlots]
 	for range min(int(s.Max), maxNodesSearched) {
 		if at == 0 || want == 0 || !c.copyPart(at, uint64(s.Size)) {
 			return 0
@@ -266,7 +262,7 @@ type density struct {
 	last      frames.Addr
 }
 
-// nodes found in a piece that make the next piece larger
+// densePiece is how many nodes, found in a piece, make the next piece larger.
 const densePiece = 6
 
 func (d *density) countNode(region int) {
@@ -277,7 +273,7 @@ func (d *density) countNode(region int) {
 
 func (d *density) beginPiece(region int) { d.pieces, d.lastPiece, d.nodes = d.pieces+1, region, 0 }
 
-// bytesAround returns how many bytes to read for a node, up to the end of its page; 0: the node only.
+// bytesAround returns how many bytes to read for a node, up to the end of its page, or 0 for the node only.
 func (d *density) bytesAround(at frames.Addr) uint64 {
 	nearLast := at-d.last+pageSize <= 2*pageSize
 	switch {
@@ -293,13 +289,12 @@ func (d *density) bytesAround(at frames.Addr) uint64 {
 func (c *planCopier) readNode(at frames.Addr, size, with uint64) bool {
 	end := max(at|(pageSize-1)+1, at+size)
 	if with > pageSize {
-		if from := max(end-min(with, end), c.progress.rd.MappingStart(at)); c.read(from, end-from) &&
-			c.copyOf(at, size) != nil {
+		if from := max(end-min(with, end), c.rd.MappingStart(at)); c.read(from, end-from) && c.copyOf(at, size) != nil {
 			return true
 		}
 	}
 	if with > 0 {
-		from := max(at&^(pageSize-1), c.progress.rd.MappingStart(at))
+		from := max(at&^(pageSize-1), c.rd.MappingStart(at))
 		if c.read(from, end-from) && c.copyOf(at, size) != nil {
 			return true
 		}
@@ -309,17 +304,14 @@ func (c *planCopier) readNode(at frames.Addr, size, with uint64) bool {
 
 func (c *planCopier) copyTargets(s *managed.Step) {
 	n := 0
-	for i := range c.progress.nodeCount {
+	for i := range c.nodeCount {
 		at := c.nodes[i] + uint64(int64(s.At))
 		if s.Mask != 0 && c.word(at)&s.Mask != s.Value {
 			continue
 		}
 		to := c.word(c.nodes[i]+uint64(s.Off)) &^ 7
 		if to == 0 || to>>addressBits != 0 || slices.Contains(c.targets[max(n-comparedObjects, 0):n], to) ||
-			c.assignment.plan.Skip.Has(to) {
-			continue
-		}
-		if !c.copyObject(to+uint64(s.Next), s) {
+			c.plan.Skip.Has(to) || !c.copyObject(to+uint64(s.Next), s) {
 			continue
 		}
 		c.targets[n] = to
@@ -328,7 +320,7 @@ func (c *planCopier) copyTargets(s *managed.Step) {
 			break
 		}
 	}
-	c.progress.nodeCount = copy(c.nodes[:], c.targets[:n])
+	c.nodeCount = copy(c.nodes[:], c.targets[:n])
 }
 
 const (

@@ -31,7 +31,7 @@ func (a *planArena) put(off int, v uint64) { binary.LittleEndian.PutUint64(a.byt
 func (c *planCopier) run(plan *managed.Plan, anchor uint64, out []frames.Region) []frames.Region {
 	rd := ptrace.NewReader(os.Getpid(), nil)
 	rd.AllowReads(maxPlanReads)
-	c.assignment.plan, c.assignment.anchor = plan, anchor
+	c.plan, c.anchor = plan, anchor
 	regs := frames.Regs{}
 	return out[:c.Regions(&regs, &rd, out)]
 }
@@ -119,8 +119,8 @@ func TestDeepChainsAreCopiedInFewReads(t *testing.T) {
 	p, out := newPlanned()
 	got := p.run(&managed.Plan{Steps: []managed.Step{{Op: managed.CopyList, Size: 80, Max: managed.MaxNodes}}},
 		a.at+uint64(first), out)
-	if p.progress.nodeCount != n || len(got) > 12 {
-		t.Errorf("%d of %d nodes in %d reads", p.progress.nodeCount, n, len(got))
+	if p.nodeCount != n || len(got) > 12 {
+		t.Errorf("%d of %d nodes in %d reads", p.nodeCount, n, len(got))
 	}
 }
 
@@ -197,7 +197,7 @@ func BenchmarkPlan(b *testing.B) {
 	regs := frames.Regs{}
 	reads := 0
 	for b.Loop() {
-		p.assignment.plan, p.assignment.anchor = plan, a.at
+		p.plan, p.anchor = plan, a.at
 		rd = ptrace.NewReader(os.Getpid(), nil)
 		rd.AllowReads(maxPlanReads)
 		before := rd.ReadsLeft()
@@ -221,12 +221,12 @@ func TestAChainThatJoinsTheFirstIsCopiedOnce(t *testing.T) {
 	p, out := newPlanned()
 	alone := len(p.run(&managed.Plan{Steps: chain(0)}, a.at, out))
 	joined := len(p.run(&managed.Plan{Steps: append(chain(0), chain(8)...)}, a.at, out))
-	if joined > alone+1 || p.progress.nodeCount != n {
-		t.Errorf("%d reads with a second chain, %d without; %d nodes", joined, alone, p.progress.nodeCount)
+	if joined > alone+1 || p.nodeCount != n {
+		t.Errorf("%d reads with a second chain, %d without; %d nodes", joined, alone, p.nodeCount)
 	}
 	p.run(&managed.Plan{Steps: append(chain(0), chain(16)...)}, a.at, out)
-	if p.progress.nodeCount != 1 || p.nodes[0] != a.at+1<<16 {
-		t.Errorf("%d nodes of a chain of its own", p.progress.nodeCount)
+	if p.nodeCount != 1 || p.nodes[0] != a.at+1<<16 {
+		t.Errorf("%d nodes of a chain of its own", p.nodeCount)
 	}
 }
 
@@ -305,8 +305,8 @@ func TestTheCopyIsAsTheExampleSays(t *testing.T) {
 			t.Errorf("region %d: %#x, want %#x", i+1, got, w)
 		}
 	}
-	if len(p.progress.savedNodes) != 4 || p.progress.savedNodes[3] != stackAt+ofC {
-		t.Errorf("nodes %#x, want 4, the last one in the stack", p.progress.savedNodes)
+	if len(p.savedNodes) != 4 || p.savedNodes[3] != stackAt+ofC {
+		t.Errorf("nodes %#x, want 4, the last one in the stack", p.savedNodes)
 	}
 	if n := testing.AllocsPerRun(10, func() { observe() }); n != 0 {
 		t.Errorf("%v allocations in an observation", n)
@@ -335,7 +335,7 @@ func TestWhatWasSoughtIsFoundAgainInOneRead(t *testing.T) {
 	p, out := newPlanned()
 	var sought frames.Addr
 	run := func() (regions int, found bool) {
-		p.assignment.foundAnchor, p.assignment.innerTID = &sought, tid
+		p.foundAnchor, p.innerTID = &sought, tid
 		snap := frames.Snapshot{Others: p.run(plan, 0, out)}
 		for i := range n {
 			if at := a.at + uint64(first+i*distance); sought == at {
@@ -387,8 +387,8 @@ func TestCopyArrayMakesNodesOfItsElements(t *testing.T) {
 				t.Errorf("near %v, object %d: %d, %v", near, i, v, ok)
 			}
 		}
-		if p.progress.nodeCount != n/2 {
-			t.Errorf("near %v: %d objects, not %d", near, p.progress.nodeCount, n/2)
+		if p.nodeCount != n/2 {
+			t.Errorf("near %v: %d objects, not %d", near, p.nodeCount, n/2)
 		}
 		if _, ok := snap.Word(a.at + 1024 + n*size); ok {
 			t.Error("the row was copied beyond its end")
@@ -417,13 +417,13 @@ func TestCopyTargetsSelectsNodesByAMaskedWord(t *testing.T) {
 	}}
 	p, out := newPlanned()
 	p.run(plan, a.at, out)
-	if want := a.at + 4096 + 128; p.progress.nodeCount != 1 || p.nodes[0] != want {
-		t.Errorf("the last step has led to %d nodes, the first at %#x, not one at %#x", p.progress.nodeCount, p.nodes[0],
+	if want := a.at + 4096 + 128; p.nodeCount != 1 || p.nodes[0] != want {
+		t.Errorf("the last step has led to %d nodes, the first at %#x, not one at %#x", p.nodeCount, p.nodes[0],
 			want)
 	}
 	p.run(&managed.Plan{Steps: plan.Steps[:3]}, a.at, out)
-	if want := a.at + 4096 + 512 + 128; p.progress.nodeCount != n/2 || p.nodes[0] != want {
-		t.Errorf("the first step has led to %d nodes, the first at %#x, not %d from %#x", p.progress.nodeCount, p.nodes[0],
+	if want := a.at + 4096 + 512 + 128; p.nodeCount != n/2 || p.nodes[0] != want {
+		t.Errorf("the first step has led to %d nodes, the first at %#x, not %d from %#x", p.nodeCount, p.nodes[0],
 			n/2, want)
 	}
 }

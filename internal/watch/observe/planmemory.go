@@ -10,19 +10,19 @@ import (
 
 // copyOf returns nil if not all bytes were copied.
 func (c *planCopier) copyOf(addr, size uint64) []byte {
-	last := &c.progress.lastRegion
+	last := &c.lastRegion
 	if b := bytesAt(last.Addr, last.Bytes, addr, size); b != nil {
 		return b
 	}
-	for i := range c.progress.out[:c.progress.regionCount] {
-		if b := bytesAt(c.progress.out[i].Addr, c.progress.out[i].Bytes, addr, size); b != nil {
-			c.progress.lastRegion, c.progress.lastIndex = c.progress.out[i], i
+	for i := range c.out[:c.regionCount] {
+		if b := bytesAt(c.out[i].Addr, c.out[i].Bytes, addr, size); b != nil {
+			c.lastRegion, c.lastIndex = c.out[i], i
 			return b
 		}
 	}
-	c.progress.lastRegion, c.progress.lastIndex = frames.Region{}, -1
-	from, _ := c.progress.rd.Stack()
-	return bytesAt(from, c.progress.rd.StackBytes(), addr, size)
+	c.lastRegion, c.lastIndex = frames.Region{}, -1
+	from, _ := c.rd.Stack()
+	return bytesAt(from, c.rd.StackBytes(), addr, size)
 }
 
 func bytesAt(from frames.Addr, b []byte, addr, size uint64) []byte {
@@ -52,17 +52,17 @@ func (c *planCopier) copyPart(addr, n uint64) bool {
 
 // read copies up to n bytes into a new region, and returns whether it got any.
 func (c *planCopier) read(addr frames.Addr, n uint64) bool {
-	n = min(n, uint64(len(c.buf)-c.progress.bufUsed))
-	if n == 0 || c.progress.regionCount == len(c.progress.out) {
+	n = min(n, uint64(len(c.buf)-c.bufUsed))
+	if n == 0 || c.regionCount == len(c.out) {
 		return false
 	}
-	b := c.buf[c.progress.bufUsed : c.progress.bufUsed+int(n)]
-	got := c.progress.rd.Read(addr, b)
+	b := c.buf[c.bufUsed : c.bufUsed+int(n)]
+	got := c.rd.Read(addr, b)
 	if got == 0 {
 		return false
 	}
-	c.progress.out[c.progress.regionCount] = frames.Region{Addr: addr, Bytes: b[:got]}
-	c.progress.regionCount++
-	c.progress.bufUsed += got
+	c.out[c.regionCount] = frames.Region{Addr: addr, Bytes: b[:got]}
+	c.regionCount++
+	c.bufUsed += got
 	return true
 }

@@ -21,7 +21,7 @@ type Preemption struct {
 
 	wake        wakeUp               // the last one that was noted
 	self        *procmem.ThreadFiles // nil before the first reading
-	arrival     int64                // of the tracer on its CPU, scheduler clock; 0: unknown
+	arrival     int64                // of the tracer on its CPU, scheduler clock; 0 means unknown
 	arrivalWake ptrace.Moment        // the wake-up of arrival
 	cpu         int
 	cpuWake     ptrace.Moment // the wake-up of cpu
@@ -34,7 +34,7 @@ type Preemption struct {
 
 type wakeUp struct {
 	at ptrace.Moment // identifies it
-	// byTimer: the tracer's own timer on its CPU woke it. Otherwise the preempted thread skids.
+	// byTimer means that the tracer's own timer on its CPU woke it. Otherwise the preempted thread skids.
 	byTimer bool
 }
 
@@ -42,7 +42,7 @@ type wakeUp struct {
 const queriedFor = 16
 
 // Preemption returns the observer's.
-func (o *Observer) Preemption() *Preemption { return &o.Stops.preemption }
+func (o *Observer) Preemption() *Preemption { return &o.preemption }
 
 // Woken notes a wake-up of the tracer. It reads the tracer's arrival at once if a query is
 // likely: the kernel updates the value at each of its ticks.
@@ -64,7 +64,7 @@ func (p *Preemption) PreemptedOn() (cpu int, ok bool) { return p.preemptedCPU, p
 func (p *Preemption) ForgetWake() { p.ctl.Sleeper.ClearWokenByTimer() }
 
 // Nap sleeps until a moment.
-func (p *Preemption) Nap(until int64) { p.ctl.Sleeper.NanosleepUntil(ptrace.Moment(until)) }
+func (p *Preemption) Nap(until ptrace.Moment) { p.ctl.Sleeper.NanosleepUntil(until) }
 
 // LastCPU returns a thread's last CPU, or −1, and whether the thread outranks the tracer there.
 func (p *Preemption) LastCPU(t *Thread) (cpu int, outranks bool) {
@@ -95,8 +95,8 @@ func runsBefore(st, other *procmem.Stat) bool {
 	return false
 }
 
-// decide finds, once per sample, whether the tracer's wake-up preempted a thread. queued: on the tracer's CPU, so that
-// it cannot stop before the tracer sleeps.
+// decide finds, once per sample, whether the tracer's wake-up preempted a thread. queued means that it waits for the
+// tracer's CPU, so that it cannot stop before the tracer sleeps.
 //
 // Precondition: the tracer has not slept since its wake-up. It takes some µs: see [skidState.decideAtOnce].
 func (p *Preemption) decide(t *Thread) (queued bool) {

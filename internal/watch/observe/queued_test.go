@@ -38,7 +38,7 @@ func TestOnlyThreadsOnACPUAreStopped(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				}
-				o.Stops.pool.Put(s)
+				o.pool.Put(s)
 			}
 			return outcome
 		}
@@ -75,7 +75,7 @@ func TestAThreadThatTheTracerPreemptsIsNotStopped(t *testing.T) {
 		}
 		o.StopOnlyOnCPU(false)
 		for range 300 {
-			o.Stops.preemption.Woken(ptrace.Now())
+			o.preemption.Woken(ptrace.Now())
 			if outcome, _, err := o.Begin(th); outcome != WaitsForCPU && outcome != Unchanged {
 				t.Errorf("outcome %d (%v) of a thread on the tracer's CPU", outcome, err)
 				o.Stops.Cancel(th)

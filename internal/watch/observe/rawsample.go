@@ -47,10 +47,11 @@ type RawSample struct {
 	At    ptrace.Moment
 	How   How
 	State sample.State
-	// of a sleeper; Nr −1: none
+	// Call is of a sleeper; Nr −1 means none.
 	Call procmem.SyscallInfo
-	// OnCPU: the thread was on a CPU at the tick, and its stack gets the CPU time. Skids: it was on a CPU, but the stack
-	// may be of a later place, and its CPU time waits for an exact sample. Neither: it was queued or asleep.
+	// OnCPU means that the thread was on a CPU at the tick, and its stack gets the CPU time; Skids that it was on a CPU,
+	// but the stack may be of a later place, and its CPU time waits for an exact sample. With neither it was queued or
+	// asleep.
 	OnCPU, Skids bool
 	NotStopped   sample.NotStopped
 	StandsFor    time.Duration // CPU time that a kernel sample stands for

@@ -20,7 +20,7 @@ const sampleRoom = 4 << 10 // bytes; a sample's buffer is a multiple
 
 const maxKernel = 64 // kernel frames of a sample
 
-// SetKernelSampleStack sets the bytes of stack in the kernel's samples of the thread; 0: none.
+// SetKernelSampleStack sets the bytes of stack in the kernel's samples of the thread; 0 means none.
 func (t *Thread) SetKernelSampleStack(bytes int) { t.kernelSampleStackBytes = bytes }
 
 // IsKernelSampled reports whether the kernel's samples replace stops of the thread.
@@ -46,12 +46,12 @@ func (t *Thread) stackExceedsSamples() bool {
 
 // FromKernelSample makes a raw sample, without clocks, from a usable kernel sample.
 func (o *Observer) FromKernelSample(r *perfevents.Record) *RawSample {
-	s := o.Stops.pool.Get()
+	s := o.pool.Get()
 	s.buffers.reserveStack((len(r.Stack) + sampleRoom - 1) / sampleRoom * sampleRoom) // few stacks are that deep
 	n, asked := copy(s.buffers.stack, r.Stack), r.Asked
 	s.Limits.fullSampleBytes = asked
 	s.Regs = r.Regs
-	s.At = ptrace.Moment(r.Time)
+	s.At = r.Time
 	s.How = ByKernelSample
 	s.State = sample.Running
 	s.setStack(r.Regs.SP(), n, asked)

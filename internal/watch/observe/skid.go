@@ -33,7 +33,7 @@ type skidState struct {
 	inexact bool          // no stop is exact: CPU time that waits for exact samples would go to sleepers only
 	exactAt ptrace.Moment // last exact sample, or begin of many
 
-	// Of the current sample:
+	// These are of the current sample.
 	decided      bool // the next ones are known
 	preempted    bool // by the tracer's wake-up
 	awaitsTracer bool // it is queued on the tracer's CPU
@@ -54,7 +54,8 @@ const (
 	recentStops = 32
 )
 
-// beginSample resets the state of the last sample. inexact: no thread is stopped where the tracer preempted it.
+// beginSample resets the state of the last sample. inexact means that no thread is stopped where the tracer preempted
+// it.
 func (k *skidState) beginSample(inexact bool) {
 	k.inexact = inexact
 	k.decided, k.preempted, k.awaitsTracer, k.fromOtherCPU = false, false, false, false
@@ -66,9 +67,9 @@ func (k *skidState) markRunning() { k.preempted, k.awaitsTracer = false, false }
 // decideAtOnce reports whether the thread is likely queued behind the tracer, or needs an exact sample.
 func (k *skidState) decideAtOnce() bool { return k.ranSinceTick || k.many }
 
-// attributeStop decides whether CPU time goes to the stack of a stop; skids: it waits for an exact sample. stayed: no
-// arrival on a CPU since before the interrupt, so the thread was on one; otherwise it was queued, and counts only if
-// the tracer preempted it.
+// attributeStop decides whether CPU time goes to the stack of a stop; skids means that it waits for an exact sample.
+// stayed means that it has not arrived on a CPU since before the interrupt, so it was on one; otherwise it was queued,
+// and counts only if the tracer preempted it.
 func (k *skidState) attributeStop(at ptrace.Moment, stayed, inSyscall bool) (onCPU, skids bool) {
 	k.ranSinceTick = !stayed
 	if !stayed && !k.preempted {
@@ -83,7 +84,7 @@ func (k *skidState) attributeStop(at ptrace.Moment, stayed, inSyscall bool) (onC
 	return !skids, skids
 }
 
-// recordStop records a stop of a thread on a CPU. inSyscall: at the end of a call.
+// recordStop records a stop of a thread on a CPU. inSyscall means that it was at the end of a call.
 func (k *skidState) recordStop(now ptrace.Moment, inSyscall bool) {
 	atCallEnd := 0.0
 	if inSyscall {

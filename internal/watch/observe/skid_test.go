@@ -27,7 +27,7 @@ func TestThreadWithStopsAtTheEndOfCallsMakesManyCalls(t *testing.T) {
 	for now := ptrace.Moment(100); now < 110; now++ {
 		stop(now, true)
 	}
-	if !k.many || !stop(110, true) || stop(110+ptrace.Moment(maxCarryTime), true) {
+	if !k.many || !stop(110, true) || stop(ptrace.Moment(maxCarryTime).Add(110), true) {
 		t.Fatalf("%+v: want many calls, and skids for %v", k, maxCarryTime)
 	}
 	for now := ptrace.Moment(110); now < 1000; now++ {

@@ -7,7 +7,7 @@ import "prywalk/frames"
 // stackSize is what the next copy has of the stack at the stack pointer.
 type stackSize struct {
 	bytes int
-	// bytes of the last walks, falling slowly; a lower bound after a kernel sample with too few
+	// used is the bytes of the last walks, and falls slowly. After a kernel sample with too few it is a lower bound.
 	used int
 	root frames.Addr // of the outermost frame in the last complete walk, or 0
 }
@@ -51,7 +51,7 @@ func (size *stackSize) toRoot(s *RawSample) uint64 {
 	return 0
 }
 
-// setSize returns again = true if the next copy is longer. cut: the copy was too short.
+// setSize returns again = true if the next copy is longer. cut means that the copy was too short.
 func (size *stackSize) setSize(used, fullCopy int, cut bool) (again bool) {
 	old, want := size.bytes, used+copyMargin
 	switch {

@@ -14,21 +14,24 @@ import (
 	"prywalk/ptrace"
 )
 
+// requestedStops are the stops that [Observer.Begin] has requested.
 type requestedStops struct {
-	ctl        *ptrace.Controller
+	ctl      *ptrace.Controller
+	pending  map[*ptrace.Attachment]*Thread
+	unmarked bool // one was requested since markQueued
+	req      ptrace.Request
+	stop     ptrace.Stop
+
+	// The observer's:
 	pool       *Pool
 	mode       Mode
-	limit      stopLimit
-	pending    map[*ptrace.Attachment]*Thread
-	unmarked   bool // one was requested since markQueued
-	req        ptrace.Request
-	stop       ptrace.Stop
-	copier     copier
-	reads      lockedReads
-	preemption Preemption
+	limit      *stopLimit
+	copier     *copier
+	reads      *lockedReads
+	preemption *Preemption
 }
 
-// request begins a stop; all that takes time precedes the interrupt. retry: the last stop copied nothing.
+// request begins a stop; all that takes time precedes the interrupt. retry means that the last stop copied nothing.
 func (st *requestedStops) request(t *Thread, s *RawSample, retry bool) error {
 	switch {
 	case st.mode == ModePassiveOnly:
@@ -139,7 +142,7 @@ func (st *requestedStops) finish(t *Thread, attachment *ptrace.Attachment) (*Raw
 
 func (st *requestedStops) fillSample(t *Thread, s *RawSample) {
 	stop := &st.stop
-	// of the passive read, for restoreSleeper
+	// These are of the passive read, for restoreSleeper.
 	sleptIn, forRegister := s.Call, s.registers.stoppedForRegister
 
 	s.Regs = stop.Regs
@@ -184,7 +187,7 @@ func (st *requestedStops) setTimes(t *Thread, s *RawSample) {
 	st.limit.learnStopTime(t, s.Stop.StopTime)
 }
 
-// Longest time from the interrupt to the stop of a running thread.
+// maxStopEntry is the longest time from the interrupt to the stop of a running thread.
 const maxStopEntry = 20 * time.Microsecond
 
 // stopTimes returns an upper bound of the stop's length, and how long the thread ran on before it. runs is its

@@ -15,7 +15,7 @@ func TestLengthOfAStopBeginsAtTheStop(t *testing.T) {
 	stop := func(running ptrace.Moment, runs uint64) *ptrace.Stop {
 		return &ptrace.Stop{
 			Times: ptrace.Times{InterruptedAt: 1000e3, LastRunningAt: running,
-				StoppedAt: running + 5e3, DetachedAt: running + 40e3},
+				StoppedAt: running.Add(5e3), DetachedAt: running.Add(40e3)},
 			SchedOK: true, Sched: procmem.SchedStat{Runs: runs},
 		}
 	}

@@ -113,7 +113,7 @@ func (s *stopAll) add(t *Thread) {
 
 // Precondition: m.call was read after the thread's last clocks.
 func (s *stopAll) requestStop(m *member, tag int) {
-	s.setRaw(m, s.passive.Stops.pool.Get())
+	s.setRaw(m, s.passive.pool.Get())
 	m.raw.buffers.reserveStack(m.thread.hints.stack.size.bytes)
 	attachment, err := s.ctl.BeginWithClocks(m.thread.files, &m.thread.clocks)
 	if err != nil {
@@ -177,7 +177,7 @@ func (s *stopAll) readAllPassively() (changed bool) {
 }
 
 func (s *stopAll) setRaw(m *member, raw *RawSample) {
-	s.passive.Stops.pool.Put(m.raw)
+	s.passive.pool.Put(m.raw)
 	m.raw = raw
 }
 
@@ -214,8 +214,8 @@ func (s *stopAll) finish(m *member) {
 		}
 	case memberStopped:
 		s.req = ptrace.Request{Stack: m.raw.buffers.stack, Memory: m.thread.Memory, Files: m.thread.files,
-			OtherMemory: s.passive.Stops.copier.otherMemory(m.thread, false),
-			Regions:     s.passive.Stops.copier.regions[:]}
+			OtherMemory: s.passive.copier.otherMemory(m.thread, false),
+			Regions:     s.passive.copier.regions[:]}
 		if m.stackCopied {
 			s.req.Stack = nil
 		}
@@ -247,7 +247,7 @@ func (s *stopAll) fillFromStop(m *member) {
 	if !m.stackCopied {
 		raw.setStack(stop.Copy.StackAddr, stop.Copy.StackLen, stop.Copy.StackAsked)
 	}
-	raw.keepOthers(s.passive.Stops.copier.regions[:stop.Regions])
+	raw.keepOthers(s.passive.copier.regions[:stop.Regions])
 	raw.Stop.StopTime = stop.Times.DetachedAt.Sub(stop.Times.LastRunningAt)
 	raw.Stop.Effect = CallEffect{stop.Repair, stop.Nr}
 	raw.Call, raw.State = m.call, sample.Sleeping

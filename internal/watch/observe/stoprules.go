@@ -18,13 +18,13 @@ const (
 
 // A stop is skipped if its expected length, a moving mean of the thread's stops (at first of all), exceeds the limit.
 type stopLimit struct {
-	limit        time.Duration // 0: none
+	limit        time.Duration // 0 means none
 	meanStopTime time.Duration
 }
 
-// LimitStops skips stops that are expected to take longer than d ([errs.MaxPause]); 0: no limit. At least 10 µs are
-// expected.
-func (o *Observer) LimitStops(d time.Duration) { o.Stops.limit.limit = d }
+// LimitStops skips stops that are expected to take longer than d ([errs.MaxPause]); 0 means no limit. At least 10 µs
+// are expected.
+func (o *Observer) LimitStops(d time.Duration) { o.limit.limit = d }
 
 func (l *stopLimit) tryAdmitStop(t *Thread) bool {
 	if l.limit <= 0 {
@@ -105,7 +105,7 @@ func (o *Observer) deferUntilOnCPU(t *Thread) bool {
 	if !o.waitsForCPU(t) {
 		return false
 	}
-	if o.stopsPreempted && t.skid.many && o.Stops.preemption.decide(t) && t.skid.preempted {
+	if o.stopsPreempted && t.skid.many && o.preemption.decide(t) && t.skid.preempted {
 		return false
 	}
 	now := ptrace.Now()

@@ -76,7 +76,7 @@ func (s *taskStacks) readTexts(n int, rd *ptrace.Reader) int {
 	return end
 }
 
-// a map[string]string of one bucket (runtime/map.go until Go 1.23, hmap and bmap)
+// These are of a map[string]string of one bucket (runtime/map.go until Go 1.23, hmap and bmap).
 const (
 	mapBytes     = 32
 	mapLogSize   = 9

@@ -44,8 +44,8 @@ type taskStacks struct {
 	bucket [bucketBytes]byte
 }
 
-// bytes of a task's stack from its saved stack pointer, else of its outer part, and of the scheduler's stack
-// (runtime/proc.go, allocm; rt0_go)
+// These are the bytes of a task's stack from its saved stack pointer, else of its outer part, and of the scheduler's
+// stack (runtime/proc.go, allocm; rt0_go).
 const (
 	stackCopy     = 256 << 10
 	outerCopy     = 32 << 10
@@ -96,7 +96,7 @@ func (s *severalTaskStacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []
 	return n
 }
 
-// slot, g, m, labels, scheduler's stack, curg, its stack
+// The regions are slot, g, m, labels, scheduler's stack, curg and its stack.
 const mostTaskRegions = 7
 
 // Regions implements [ptrace.OtherMemory].

@@ -21,29 +21,29 @@ type Thread struct {
 	ID          ThreadID
 	OtherMemory ptrace.OtherMemory // or nil
 	Plans       *Plans             // the first until a walk sets one, the others always; or nil
-	Memory      *procmem.Memory    // nil: absent pages are read, too
+	Memory      *procmem.Memory    // nil means that absent pages are read, too
 	NoUserSpace bool               // it never runs in user space (io_uring), so its place is known without a stop
 
 	files                  *procmem.ThreadFiles
 	clocks                 procmem.SchedStat // read last
 	skid                   skidState
-	kernelSampleStackBytes int // 0: not sampled
+	kernelSampleStackBytes int // 0 means not sampled
 	stopThoughSampled      bool
 	sleep                  sleepEvidence
 	stops                  stopState
-	abortedCall            *abortedCall // nil: none
+	abortedCall            *abortedCall // nil means none
 	copies                 copyState
 	feedback               *WalkFeedback
 	hints                  *copyHints // of this observation
 }
 
 type stopState struct {
-	sample       *RawSample // nil: none is pending
+	sample       *RawSample // nil means that none is pending
 	attachment   *ptrace.Attachment
 	requestedAt  ptrace.Moment
 	awaitsTracer bool
-	queuedSince  ptrace.Moment // 0: not
-	expectedTime time.Duration // of the next stop; 0: unknown
+	queuedSince  ptrace.Moment // 0 means not
+	expectedTime time.Duration // of the next stop; 0 means unknown
 	code32       code32
 	notStopped   sample.NotStopped
 	lost         []StopRecord // since TakeLostStops
@@ -54,12 +54,12 @@ type copyState struct {
 	tlsSpace    uint64 // address space of tls
 	stackBytes  int
 	otherBytes  int         // a maximum that decays
-	innerTID    int         // in the innermost pid namespace; 0: not read yet
+	innerTID    int         // in the innermost pid namespace; 0 means not read yet
 	foundAnchor frames.Addr // by the last plan, or 0
 	seenRetries uint32
 }
 
-// Plans passes a process's plans that find their anchor to the observing goroutine; nil: none.
+// Plans passes a process's plans that find their anchor to the observing goroutine; nil means none.
 type Plans = atomic.Pointer[[]*managed.Plan]
 
 // NewThread returns a thread whose files are not open yet.

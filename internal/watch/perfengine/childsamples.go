@@ -4,6 +4,7 @@ package perfengine
 
 import (
 	"slices"
+	"time"
 
 	"prywalk/frames"
 	"prywalk/internal/watch/observe"
@@ -23,12 +24,12 @@ type childSamples struct {
 	counts            *sampleCounts
 	table             *descendants // nil if none are sampled
 	waiting           int          // samples
-	lostEndsCheckedAt int64        // CLOCK_MONOTONIC ns
+	lostEndsCheckedAt ptrace.Moment
 }
 
 const (
-	maxChildSamples = 1024 // of all children
-	childSampleFor  = 1e9  // longest wait of a sample, ns
+	maxChildSamples = 1024        // of all children
+	childSampleFor  = time.Second // longest wait of a sample
 )
 
 type childSample struct {
@@ -62,16 +63,16 @@ func (c *childSamples) keep(r *perfevents.Record) {
 	}
 }
 
-func (c *childSamples) handOver(now int64) {
+func (c *childSamples) handOver(now ptrace.Moment) {
 	if c.table == nil {
 		return
 	}
-	if now-c.lostEndsCheckedAt >= checkEvery {
+	if now.Sub(c.lostEndsCheckedAt) >= checkEvery {
 		c.lostEndsCheckedAt = now
 		c.table.findLostEnds()
 	}
 	for p := range c.table.all() {
-		if p.ended || len(p.samples) > 0 && ptrace.Moment(now).Sub(p.samples[0].raw.At) > childSampleFor {
+		if p.ended || len(p.samples) > 0 && now.Sub(p.samples[0].raw.At) > childSampleFor {
 			for _, kept := range p.samples {
 				c.report(p.ancestor, kept, true)
 			}
@@ -140,8 +141,8 @@ type unassignedSample struct {
 }
 
 const (
-	// unassignedFor is how long a sample waits for its thread, ns: two listings.
-	unassignedFor = 100e6
+	// unassignedFor is how long a sample waits for its thread: two listings.
+	unassignedFor = 100 * time.Millisecond
 	maxUnassigned = 256
 )
 
@@ -158,7 +159,7 @@ func (u *unassignedSamples) assign(th *thread) {
 		}
 		th.unplaced = append(th.unplaced, s.raw)
 		if th.tracked.CreatedAt != 0 {
-			th.tracked.CreatedAt = int64(min(ptrace.Moment(th.tracked.CreatedAt), s.raw.At))
+			th.tracked.CreatedAt = min(th.tracked.CreatedAt, s.raw.At)
 		}
 		return true
 	})
@@ -171,7 +172,7 @@ func (u *unassignedSamples) reportProcess(p *process) {
 // reportOverdue reports samples older than unassignedFor, in the last tick all.
 func (u *unassignedSamples) reportOverdue() {
 	u.reportIf(func(s unassignedSample) bool {
-		return u.shared.Ending || ptrace.Moment(u.shared.Tick.At).Sub(s.raw.At) > unassignedFor
+		return u.shared.Ending || u.shared.Tick.At.Sub(s.raw.At) > unassignedFor
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 	"prywalk/internal/code/loadedcode"
 	"prywalk/internal/watch/perfevents"
 	"prywalk/internal/watch/target"
+	"prywalk/ptrace"
 )
 
 const (
@@ -43,7 +44,7 @@ type descendant struct {
 
 type formerProgram struct {
 	program *target.Program
-	until   int64 // CLOCK_MONOTONIC ns
+	until   ptrace.Moment
 }
 
 // Records are kept until those of all CPUs are read: only each CPU's are in order.
@@ -138,8 +139,8 @@ func (t *descendants) created(r *perfevents.Record) {
 	}
 }
 
-// programAt returns the program at a moment, CLOCK_MONOTONIC ns.
-func (p *descendant) programAt(t int64) *target.Program {
+// programAt returns the program at a moment.
+func (p *descendant) programAt(t ptrace.Moment) *target.Program {
 	for i := range p.former {
 		if t < p.former[i].until {
 			return p.former[i].program

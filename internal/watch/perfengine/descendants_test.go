@@ -7,6 +7,7 @@ import (
 
 	"prywalk/internal/watch/perfevents"
 	"prywalk/internal/watch/target"
+	"prywalk/ptrace"
 )
 
 func table(shell *target.Process) *descendants {
@@ -15,7 +16,7 @@ func table(shell *target.Process) *descendants {
 	return u
 }
 
-func task(kind perfevents.Kind, at int64, pid, parent int) perfevents.Record {
+func task(kind perfevents.Kind, at ptrace.Moment, pid, parent int) perfevents.Record {
 	return perfevents.Record{Kind: kind, Time: at, PID: pid, TID: pid, PPID: parent}
 }
 
@@ -77,13 +78,13 @@ func TestProgramKeptByTheAggregatorIsNotModified(t *testing.T) {
 func TestUntrackedProcessesAreBounded(t *testing.T) {
 	u := table(new(target.Process))
 	for i := range 3 * maxUntracked {
-		u.addAll(task(perfevents.Forked, int64(i), 1000+i, 10))
+		u.addAll(task(perfevents.Forked, ptrace.Moment(i), 1000+i, 10))
 	}
 	if len(u.untracked) != maxUntracked {
 		t.Errorf("%d processes are kept, want %d", len(u.untracked), maxUntracked)
 	}
 	for i := range 3 * maxMappings {
-		m := task(perfevents.Mapped, int64(i), 1000, 0)
+		m := task(perfevents.Mapped, ptrace.Moment(i), 1000, 0)
 		m.Addr, m.Len = uint64(i)<<12, 1<<12
 		u.addAll(m)
 	}
@@ -153,7 +154,7 @@ func TestFormerProgramsOfAProcessAreBounded(t *testing.T) {
 	u := table(new(target.Process))
 	u.addAll(task(perfevents.Forked, 100, 20, 10))
 	for i := range 3 * maxFormer {
-		execed := task(perfevents.CommSet, int64(200+i), 20, 0)
+		execed := task(perfevents.CommSet, ptrace.Moment(200+i), 20, 0)
 		execed.Exec, execed.Name = true, []byte{'a' + byte(i)%26}
 		u.addAll(execed)
 	}

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"prywalk/internal/account/runstats"
-	"prywalk/internal/host/procmem"
 	"prywalk/internal/watch/observe"
 	"prywalk/internal/watch/perfevents"
 	"prywalk/internal/watch/target"
@@ -28,13 +27,13 @@ type Engine struct {
 	samples      *samples
 	modes        *modeChooser
 
-	rateChangedAt int64   // CLOCK_MONOTONIC ns
+	rateChangedAt ptrace.Moment
 	requestedRate float64 // the first one, samples/s
 }
 
 const (
-	checkEvery = 1e9 // interval of checks whether samples come, ns
-	drainShare = 4   // buffers are read within a tick once 1/drainShare of the time has passed in which they may fill
+	checkEvery = time.Second // interval of checks whether samples come
+	drainShare = 4           // buffers are read within a tick once 1/drainShare of the time to fill them has passed
 )
 
 func newEngine(shared *target.SharedState, h target.EngineHost, o *target.SamplingOptions, from *Source) *Engine {
@@ -83,16 +82,16 @@ func (e *Engine) Track(of *target.Process) target.ProcessPart {
 
 func (e *Engine) showsAllThreads() bool { return e.scope.fromStart() && e.procs.allSampled() }
 
-// The rate changes at most every rateEvery ns, and by a factor of rateStep at least, or to the first requested one.
+// The rate changes at most every rateEvery, and by a factor of rateStep at least, or to the first requested one.
 const (
-	rateEvery = 1e9
+	rateEvery = time.Second
 	rateStep  = 1.25
 )
 
 // SetRate implements [target.Engine]. Samples keep the period with which they were taken.
-func (e *Engine) SetRate(now int64, hz float64) {
+func (e *Engine) SetRate(now ptrace.Moment, hz float64) {
 	r := e.stream.reader
-	if r == nil || hz == r.Freq() || now-e.rateChangedAt < rateEvery {
+	if r == nil || hz == r.Freq() || now.Sub(e.rateChangedAt) < rateEvery {
 		return
 	}
 	if by := hz / r.Freq(); by < rateStep && by > 1/rateStep && hz != e.requestedRate {
@@ -107,14 +106,14 @@ func (e *Engine) SetRate(now int64, hz float64) {
 }
 
 // BeginTick implements [target.Engine].
-func (e *Engine) BeginTick(now int64, withheld bool) {
+func (e *Engine) BeginTick(now ptrace.Moment, withheld bool) {
 	if !withheld {
 		e.modes.chooseAll(now)
 	}
 }
 
 // DrainAll implements [target.Engine].
-func (e *Engine) DrainAll(now int64) {
+func (e *Engine) DrainAll(now ptrace.Moment) {
 	if !e.stream.on() {
 		return
 	}
@@ -123,12 +122,12 @@ func (e *Engine) DrainAll(now int64) {
 	ptrace.Pin() // an allocation accepts preemption
 	e.childSamples.drain(r, e.samples.take)
 	ptrace.Unpin()
-	if before != 0 && now-before > r.TimeToFull() {
+	if before != 0 && now.Sub(before) > r.TimeToFull() {
 		e.modes.restartSilence(now)
 	}
 	e.childSamples.handOver(now)
 	r.VaryPeriods(now)
-	if now-e.modes.checkedAt >= checkEvery {
+	if now.Sub(e.modes.checkedAt) >= checkEvery {
 		e.modes.check(now)
 	}
 }
@@ -138,8 +137,8 @@ func (e *Engine) DrainIfDue() (buffers bool) {
 	if !e.stream.on() {
 		return false
 	}
-	now := procmem.Now()
-	if now-e.stream.drainedAt < e.stream.reader.TimeToFull()/drainShare {
+	now := ptrace.Now()
+	if now.Sub(e.stream.drainedAt) < e.stream.reader.TimeToFull()/drainShare {
 		return true
 	}
 	if e.showsAllThreads() {
@@ -157,13 +156,13 @@ func (e *Engine) EndTick() { e.unassigned.reportOverdue() }
 func (e *Engine) Hold() { e.stream.hold() }
 
 // Resume implements [target.EngineHolder].
-func (e *Engine) Resume(now int64) {
+func (e *Engine) Resume(now ptrace.Moment) {
 	e.modes.restartSilence(now)
 	e.stream.release()
 }
 
 // BeforeLastTick implements [target.EngineEnder]. It ensures that the recording has a stack.
-func (e *Engine) BeforeLastTick(now int64) {
+func (e *Engine) BeforeLastTick(now ptrace.Moment) {
 	e.DrainAll(now)
 	e.modes.ensureStack()
 }
@@ -181,10 +180,10 @@ func (e *Engine) End() {
 func (e *Engine) Stats(o *runstats.Observed) { e.modes.stats(o) }
 
 type stream struct {
-	reader    *perfevents.Reader // nil: none, or given up
+	reader    *perfevents.Reader // nil means none, or given up
 	paused    bool               // no process is sampled at present
 	held      bool               // paused until release
-	drainedAt int64              // CLOCK_MONOTONIC ns
+	drainedAt ptrace.Moment
 
 	gaveUp       string // reason, or ""
 	gaveUpReader *perfevents.Reader
@@ -192,7 +191,7 @@ type stream struct {
 
 func (s *stream) on() bool { return s.reader != nil && !s.paused }
 
-// pauseUnless pauses the samples unless needed, else resumes them; again: they were paused.
+// pauseUnless pauses the samples unless needed, else resumes them; again means that they were paused.
 func (s *stream) pauseUnless(needed bool) (again bool) {
 	switch {
 	case !needed && !s.paused:
@@ -229,6 +228,6 @@ func (s *stream) giveUp(why string) {
 
 func (s *stream) rawSample(o *observe.Observer, r *perfevents.Record) *observe.RawSample {
 	raw := o.FromKernelSample(r)
-	raw.StandsFor = time.Duration(s.reader.PeriodOf(r))
+	raw.StandsFor = s.reader.PeriodOf(r)
 	return raw
 }

@@ -5,9 +5,11 @@ package perfengine
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"prywalk/internal/account/runstats"
 	"prywalk/internal/watch/target"
+	"prywalk/ptrace"
 )
 
 // modeChooser chooses for each process whether its running threads are sampled by the kernel or stopped, which can copy
@@ -36,15 +38,15 @@ type modeChooser struct {
 	// Processes by what their samples lack: stopped, or sampled nevertheless.
 	fellBack, sampledAnyway [target.NumSampleLacks]int64
 
-	checkedAt      int64 // CLOCK_MONOTONIC ns
-	receivedBefore int64 // at the last check
-	ranBefore      int64 // CPU time of the targets then, ns; 0 begins a new count
+	checkedAt      ptrace.Moment
+	receivedBefore int64         // at the last check
+	ranBefore      time.Duration // CPU time of the targets then; 0 begins a new count
 }
 
 // silentPeriods of CPU time without a sample show that none come (chance below e^-50).
 const silentPeriods = 50
 
-func (c *modeChooser) chooseAll(now int64) {
+func (c *modeChooser) chooseAll(now ptrace.Moment) {
 	if c.stream.reader == nil || c.shared.Ending {
 		return
 	}
@@ -123,7 +125,7 @@ func (c *modeChooser) switchAllToStops() {
 	}
 }
 
-func (c *modeChooser) check(now int64) {
+func (c *modeChooser) check(now ptrace.Moment) {
 	c.checkedAt = now
 	if !c.stream.reader.ReopenIfCPUsChanged() {
 		c.giveUp("the list of CPUs cannot be read, or the kernel refuses samples after it changed")
@@ -160,7 +162,7 @@ func (c *modeChooser) checkProcess(p *process) {
 }
 
 // restartSilence restarts the count after a time in which no samples were taken.
-func (c *modeChooser) restartSilence(now int64) {
+func (c *modeChooser) restartSilence(now ptrace.Moment) {
 	c.ranBefore = 0
 	c.host.ReadClocks(now)
 	for _, p := range c.procs.all {

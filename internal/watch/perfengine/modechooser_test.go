@@ -4,11 +4,12 @@ package perfengine
 
 import (
 	"testing"
+	"time"
 
 	"prywalk/internal/account/runstats"
-	"prywalk/internal/host/procmem"
 	"prywalk/internal/watch/perfevents"
 	"prywalk/internal/watch/target"
+	"prywalk/ptrace"
 )
 
 func TestProcessThatRunsWithoutSamplesIsStopped(t *testing.T) {
@@ -16,7 +17,7 @@ func TestProcessThatRunsWithoutSamplesIsStopped(t *testing.T) {
 	e := s.Start(newRun(), &rig{}, &target.SamplingOptions{}).(*Engine)
 	defer s.Events.Pause()
 	p := &process{tracked: &target.Process{}, mode: modeSamples}
-	for ran, want := range map[uint64]target.SampleLack{
+	for ran, want := range map[time.Duration]target.SampleLack{
 		100e6: target.LacksNothing, 499e6: target.LacksNothing, 500e6: target.LacksSamples,
 	} {
 		p.tracked = &target.Process{}
@@ -41,8 +42,8 @@ func TestSamplesAreNotGivenUpForTimeInWhichNoneWereTaken(t *testing.T) {
 			r.modes.receivedBefore, p.receivedBefore = r.samples.counts.received, p.received
 			r.more += 1e12
 			p.ranBefore = -1e12
-			r.modes.restartSilence(procmem.Now())
-			r.modes.check(procmem.Now())
+			r.modes.restartSilence(ptrace.Now())
+			r.modes.check(ptrace.Now())
 		}
 		if r.stream.reader == nil || p.tracked.SampleLack() != target.LacksNothing {
 			t.Errorf("given up (%s), of its process: %v", r.stream.gaveUp, p.tracked.SampleLack())
@@ -59,9 +60,9 @@ func TestSamplesAreNotGivenUpForThoseThatFoundNoRoom(t *testing.T) {
 				r.modes.receivedBefore, p.receivedBefore, r.modes.checkedAt = r.samples.counts.received, p.received, 0
 				r.more += 1e12
 				p.ranBefore = -1e12
-				now := procmem.Now()
+				now := ptrace.Now()
 				if r.stream.drainedAt = now; late {
-					r.stream.drainedAt -= r.stream.reader.TimeToFull() + 1
+					r.stream.drainedAt = r.stream.drainedAt.Add(-(r.stream.reader.TimeToFull() + 1))
 				}
 				if r.DrainAll(now); r.stream.reader == nil {
 					break
@@ -89,7 +90,7 @@ func TestSamplesAreGivenUpOnlyWhereAllAreSampled(t *testing.T) {
 				r.modes.receivedBefore = r.samples.counts.received
 				r.more += 1e12
 				if r.stream.reader != nil {
-					r.modes.check(procmem.Now())
+					r.modes.check(ptrace.Now())
 				}
 			}
 			if gaveUp := r.stream.reader == nil; gaveUp != sampled {

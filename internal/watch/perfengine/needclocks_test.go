@@ -4,10 +4,11 @@ package perfengine
 
 import (
 	"testing"
+	"time"
 
-	"prywalk/internal/host/procmem"
 	"prywalk/internal/watch/perfevents"
 	"prywalk/internal/watch/target"
+	"prywalk/ptrace"
 )
 
 func TestManySamplesOfAThreadAreHandedOverWithinATick(t *testing.T) {
@@ -15,7 +16,7 @@ func TestManySamplesOfAThreadAreHandedOverWithinATick(t *testing.T) {
 		r.tick()
 		begun, want := r.of.Clock.Now, int64(3*clocksAfterSamples)
 		for r.shared.EngineSamples < want {
-			if r.ReadClocks(0); r.of.Clock.Now-begun > 30*uint64(want)*uint64(r.stream.reader.Period()) {
+			if r.ReadClocks(0); r.of.Clock.Now-begun > time.Duration(30*uint64(want))*r.stream.reader.Period() {
 				t.Fatalf("%d samples were handed over in %d ns of the target's CPU time, want %d",
 					r.shared.EngineSamples, r.of.Clock.Now-begun, want)
 			}
@@ -60,9 +61,9 @@ func TestSamplesOfFirstThreadsWaitForTheNextTick(t *testing.T) {
 		r.tick()
 		p := r.procs.sampledByPID[r.of.Code.PID]
 		for tid, th := range p.threads {
-			th.unplaced = append(th.unplaced, r.shared.Observer.FromKernelSample(&perfevents.Record{Time: procmem.Now()}))
+			th.unplaced = append(th.unplaced, r.shared.Observer.FromKernelSample(&perfevents.Record{Time: ptrace.Now()}))
 			r.samples.clocksDue = append(r.samples.clocksDue, th)
-			r.samples.readClocks(procmem.Now())
+			r.samples.readClocks(ptrace.Now())
 			if first := tid == r.of.Code.PID; (len(th.unplaced) > 0) != first {
 				t.Errorf("first thread: %t, %d samples wait", first, len(th.unplaced))
 			}

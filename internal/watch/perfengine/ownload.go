@@ -4,10 +4,12 @@ package perfengine
 
 import (
 	"os"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/host/procmem"
+	"prywalk/ptrace"
 )
 
 // ownLoad finds out whether the calling thread is often queued for a CPU, at ordinary priority on a busy host. A thread
@@ -17,21 +19,21 @@ type ownLoad struct {
 
 	isRaised     bool // its priority: stops come in time
 	files        *procmem.ThreadFiles
-	at           int64 // of the last reading, CLOCK_MONOTONIC ns; 0: none
-	queuedBefore uint64
-	failedAt     int64 // the last reading, if it failed; 0: it did not
+	at           ptrace.Moment // of the last reading; 0 means none
+	queuedBefore time.Duration
+	failedAt     ptrace.Moment // the last reading, if it failed; 0 means that it did not
 }
 
 const (
 	// The load is high if the thread was queued for more than 1/highShare of the time.
 	highShare = 10
-	// It is measured every highAfter ns, and lowAfter ns after it was found high.
-	highAfter, lowAfter = 250e6, 10e9
+	// It is measured every highAfter, and lowAfter after it was found high.
+	highAfter, lowAfter = 250 * time.Millisecond, 10 * time.Second
 )
 
-func (l *ownLoad) measure(now int64) {
-	if l.isRaised || l.failedAt != 0 && now-l.failedAt < highAfter ||
-		l.at != 0 && now-l.at < highAfter || l.isHigh && now-l.at < lowAfter {
+func (l *ownLoad) measure(now ptrace.Moment) {
+	if l.isRaised || l.failedAt != 0 && now.Sub(l.failedAt) < highAfter ||
+		l.at != 0 && now.Sub(l.at) < highAfter || l.isHigh && now.Sub(l.at) < lowAfter {
 		return
 	}
 	if l.files == nil {
@@ -48,12 +50,12 @@ func (l *ownLoad) measure(now int64) {
 		l.failedAt = now
 		return
 	}
-	l.learn(now, sched.RunQueue)
+	l.learn(now, time.Duration(sched.RunQueue))
 }
 
-func (l *ownLoad) learn(now int64, queued uint64) {
+func (l *ownLoad) learn(now ptrace.Moment, queued time.Duration) {
 	l.failedAt = 0
-	l.isHigh = l.at != 0 && int64(queued-l.queuedBefore)*highShare > now-l.at
+	l.isHigh = l.at != 0 && (queued-l.queuedBefore)*highShare > now.Sub(l.at)
 	l.at, l.queuedBefore = now, queued
 }
 

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"runtime"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -14,11 +15,12 @@ import (
 	"prywalk/internal/testtargets/bounded"
 	"prywalk/internal/watch/perfevents"
 	"prywalk/internal/watch/target"
+	"prywalk/ptrace"
 )
 
 func TestLoadIsHighWhereThisThreadIsQueuedForATenthOfTheTime(t *testing.T) {
 	for _, c := range []struct {
-		queued uint64
+		queued time.Duration
 		high   bool
 	}{{25e6, false}, {26e6, true}, {0, false}} {
 		var l ownLoad
@@ -36,14 +38,14 @@ func TestALoadIsMeasuredOverATimeThatDependsOnIt(t *testing.T) {
 	defer runtime.UnlockOSThread()
 	l := ownLoad{files: procmem.OpenThread(os.Getpid(), unix.Gettid(), procmem.NewFDBudget(0))} // at any priority
 	defer l.close()
-	now := int64(1e12)
-	read := func(after int64) bool {
+	now := ptrace.Moment(1e12)
+	read := func(after time.Duration) bool {
 		l.at = now
-		l.measure(now + after)
+		l.measure(now.Add(after))
 		return l.at != now
 	}
 	for _, high := range []bool{false, true} {
-		wait := map[bool]int64{false: highAfter, true: lowAfter}[high]
+		wait := map[bool]time.Duration{false: highAfter, true: lowAfter}[high]
 		if l.isHigh = high; read(wait - 1) {
 			t.Errorf("high %v: read too early", high)
 		}
@@ -77,7 +79,7 @@ func TestKernelSamplesReplaceStopsThatWouldComeLate(t *testing.T) {
 	onRig(t, sampling(t, perfevents.ReaderOptions{Freq: 99}), &target.SamplingOptions{}, func(r *rig) {
 		p := r.procs.all[0]
 		p.tracked.RaiseLack(target.LacksStacks)
-		r.modes.mayFallBack, r.modes.load.at = true, procmem.Now()+1e15
+		r.modes.mayFallBack, r.modes.load.at = true, ptrace.Now().Add(1e15)
 		for _, high := range []bool{false, true, false} {
 			r.modes.load.isHigh = high
 			if r.tick(); (p.mode == modeSamples) != high {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"testing"
+	"time"
 
 	"prywalk/internal/base/sample"
 	"prywalk/internal/host/procmem"
@@ -77,7 +78,7 @@ func TestSleepersHaveNoEvents(t *testing.T) {
 func firstThread(r *rig) *thread {
 	r.tick()
 	th := r.procs.all[0].threads[r.of.Code.PID]
-	th.lastReading = procmem.ReadingAt(th.tracked.Observed.LastClocks(), procmem.Now())
+	th.lastReading = procmem.ReadingAt(th.tracked.Observed.LastClocks(), int64(ptrace.Now()))
 	return th
 }
 
@@ -122,9 +123,9 @@ func TestTimeInTheKernelIsWhatSamplesOfUserSpaceLeaveOut(t *testing.T) {
 		th.tracked.ExemptFromStops(1 << 20)
 		from := th.lastReading
 		th.events.whole = true // no other period within the test
-		permitted := r.stream.reader.ThreadPeriod(th.tracked.Observed.ID.TID) * int64(r.stream.reader.CPUs()+2) / 2
-		read := func(cpu int64) {
-			now := sample.Reading{Wall: from.Wall + cpu, CPU: from.CPU + cpu}
+		permitted := r.stream.reader.ThreadPeriod(th.tracked.Observed.ID.TID) * time.Duration(r.stream.reader.CPUs()+2) / 2
+		read := func(cpu time.Duration) {
+			now := sample.Reading{Wall: int64(time.Duration(from.Wall) + cpu), CPU: int64(time.Duration(from.CPU) + cpu)}
 			p.clocksRead(th, th.lastReading, now)
 			th.lastReading = now
 		}
@@ -178,7 +179,7 @@ func TestAThreadWithTooFewSamplesIsStopped(t *testing.T) {
 			}
 			th.events.whole, th.events.stimeFrom = true, st.STime-c.inKernel
 			cpu := th.events.cpuFrom
-			p.clocksRead(th, sample.Reading{CPU: cpu}, sample.Reading{CPU: cpu + found})
+			p.clocksRead(th, sample.Reading{CPU: int64(cpu)}, sample.Reading{CPU: int64(cpu + found)})
 			if th.events.left != c.left || th.tracked.Observed.IsKernelSampled() == c.left {
 				t.Errorf("%d ticks in the kernel: %+v", c.inKernel, th.events)
 			}
@@ -191,12 +192,12 @@ func TestAStopFollowsTimeInTheKernel(t *testing.T) {
 		th, p := firstThread(r), perThreadOf(r)
 		p.end(th)
 		p.foundRunning(th)
-		period, now := r.stream.reader.Period(), procmem.Now()
-		tick := func(after int64) (stopped bool) {
-			now += after
+		period, now := r.stream.reader.Period(), ptrace.Now()
+		tick := func(after time.Duration) (stopped bool) {
+			now = now.Add(after)
 			p.beforeObservation(th, now)
 			if th.tracked.Observed.StopsThoughSampled() {
-				p.complete(th, &observe.RawSample{How: observe.ByStop, State: sample.Running, At: ptrace.Moment(now)})
+				p.complete(th, &observe.RawSample{How: observe.ByStop, State: sample.Running, At: now})
 				return true
 			}
 			return false
@@ -257,7 +258,7 @@ func TestACommandsThreadsAreSampledAtTheRateAsked(t *testing.T) {
 		t.Errorf("a first sample stands for %d ns, want %d", got, period)
 	}
 	th.events = threadEvents{whole: true}
-	kept, sum := 0, int64(0)
+	kept, sum := 0, time.Duration(0)
 	for range 800 {
 		if got := p.sampled(th, period); got != 0 {
 			kept++

@@ -4,6 +4,7 @@ package perfengine
 
 import (
 	"slices"
+	"time"
 
 	"prywalk/internal/base/sample"
 	"prywalk/internal/watch/observe"
@@ -27,8 +28,9 @@ type process struct {
 	mode    mode
 	// What its samples lack, when it was last stopped, or sampled nevertheless.
 	fellBackFor, sampledAnyway target.SampleLack
-	// received counts the usable samples. receivedBefore and ranBefore (CPU time, ns) are of the last check.
-	received, receivedBefore, ranBefore int64
+	// received counts the usable samples. receivedBefore and ranBefore (CPU time) are of the last check.
+	received, receivedBefore int64
+	ranBefore                time.Duration
 }
 
 // Observes implements [target.ProcessPart].

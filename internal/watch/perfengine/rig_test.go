@@ -5,6 +5,7 @@ package perfengine
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"prywalk/internal/base/sample"
 	"prywalk/internal/code/loadedcode"
@@ -22,22 +23,22 @@ type rig struct {
 	of      *target.Process
 	list    []*target.Thread
 	stopped int
-	more    int64 // CPU time added to the process, ns
+	more    time.Duration // CPU time added to the process, ns
 	ticks   int64
 	threads map[*observe.Thread]*target.Thread
 }
 
-func (r *rig) RecordObservation(int64) {}
+func (r *rig) RecordObservation(ptrace.Moment) {}
 
-func (r *rig) GapEnd() int64 { return 0 }
+func (r *rig) GapEnd() ptrace.Moment { return 0 }
 
-func (r *rig) ReadClocks(int64) {
+func (r *rig) ReadClocks(ptrace.Moment) {
 	if cpu, err := procmem.ProcessCPU(r.of.Code.PID); err == nil {
-		r.of.Clock.Now = cpu
+		r.of.Clock.Now = time.Duration(cpu)
 	}
 }
 
-func (r *rig) ReadTargetCPU(now int64) int64 {
+func (r *rig) ReadTargetCPU(now ptrace.Moment) time.Duration {
 	r.ReadClocks(now)
 	return r.of.Clock.CPUTime() + r.more
 }
@@ -45,7 +46,7 @@ func (r *rig) ReadTargetCPU(now int64) int64 {
 func (r *rig) HasObservation() bool { return r.stopped > 0 }
 
 func (r *rig) tick() {
-	now := procmem.Now()
+	now := ptrace.Now()
 	r.ticks++
 	r.shared.Tick = target.Tick{At: now}
 	r.shared.Backoff.BeginTick(r.ticks, now, 1e7)
@@ -57,14 +58,14 @@ func (r *rig) tick() {
 		switch {
 		case err != nil:
 		case outcome == observe.Unchanged:
-			th.EnginePart.ClocksRead(procmem.ReadingAt(th.Observed.LastClocks(), now))
+			th.EnginePart.ClocksRead(procmem.ReadingAt(th.Observed.LastClocks(), int64(now)))
 		case outcome == observe.LeftToEngine:
 			th.EnginePart.FoundRunning()
 		case outcome == observe.Done:
 			r.done(th.Observed, raw, nil)
 		}
 	}
-	for until := procmem.Now() + 5e6; r.done(r.shared.Observer.Stops.Next(ptrace.Moment(until))); {
+	for until := ptrace.Now().Add(5e6); r.done(r.shared.Observer.Stops.Next(until)); {
 	}
 	r.EndTick()
 	r.shared.Out.HandOver(now)

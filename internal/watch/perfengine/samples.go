@@ -52,7 +52,7 @@ func (s *samples) take(r *perfevents.Record) {
 		s.childSamples.keep(r)
 		return
 	}
-	th, standsFor := p.threads[r.TID], int64(0)
+	th, standsFor := p.threads[r.TID], time.Duration(0)
 	if th != nil {
 		standsFor = s.scope.sampled(th, s.stream.reader.PeriodOf(r))
 	}
@@ -76,9 +76,9 @@ func (s *samples) take(r *perfevents.Record) {
 	}
 }
 
-func (s *samples) keep(th *thread, r *perfevents.Record, standsFor int64) {
+func (s *samples) keep(th *thread, r *perfevents.Record, standsFor time.Duration) {
 	raw := s.stream.rawSample(s.shared.Observer, r)
-	raw.StandsFor = time.Duration(standsFor)
+	raw.StandsFor = standsFor
 	if th.tracked.Observed.NoUserSpace {
 		raw.SetNoUserSpace()
 	}
@@ -105,14 +105,14 @@ func (s *samples) keepUnassigned(p *process, r *perfevents.Record) {
 
 // readClocks leaves first threads to the tracer: an exec may have given them another's clocks. Their samples wait for
 // the next tick.
-func (s *samples) readClocks(now int64) {
+func (s *samples) readClocks(now ptrace.Moment) {
 	for _, th := range s.clocksDue {
 		first := th.tracked.Observed.ID.TID == th.proc.tracked.Code.PID
 		if th.ended || th.tracked.Observed.Pending() || len(th.unplaced) == 0 || first {
 			continue
 		}
 		if sched, err := th.tracked.Observed.Files().SchedStat(); err == nil {
-			s.clocksRead(th, procmem.ReadingAt(sched, now))
+			s.clocksRead(th, procmem.ReadingAt(sched, int64(now)))
 		}
 	}
 	s.clocksDue = s.clocksDue[:0]
@@ -144,11 +144,11 @@ func (th *thread) firstReading(now sample.Reading) sample.Reading {
 	if !th.tracked.FromZero {
 		return now
 	}
-	began := now.Wall - now.CPU - now.RunQueue
+	began := ptrace.Moment(now.Wall - now.CPU - now.RunQueue)
 	for _, raw := range th.unplaced {
-		began = int64(min(ptrace.Moment(began), raw.At))
+		began = min(began, raw.At)
 	}
-	return sample.Reading{Wall: began}
+	return sample.Reading{Wall: int64(began)}
 }
 
 func (s *samples) report(th *thread, raw *observe.RawSample, at sample.Reading) {
@@ -158,7 +158,7 @@ func (s *samples) report(th *thread, raw *observe.RawSample, at sample.Reading) 
 	s.scope.complete(th, raw)
 	s.shared.AddEngineSample(target.Event{
 		Thread: th.tracked, RawSample: raw, UnchangedBefore: th.tracked.TakeUnchanged(),
-		WalkAtOnce: th.proc.tracked.WalkAtOnce(int64(raw.At)),
+		WalkAtOnce: th.proc.tracked.WalkAtOnce(raw.At),
 	})
 }
 
@@ -182,7 +182,7 @@ func (s *samples) reportUnassigned(th *thread) {
 }
 
 func (s *samples) foundRunning(th *thread) {
-	now := procmem.ReadingAt(th.tracked.Observed.LastClocks(), procmem.Now())
+	now := procmem.ReadingAt(th.tracked.Observed.LastClocks(), int64(ptrace.Now()))
 	s.clocksRead(th, now)
 	if !th.begun {
 		th.begun = true

@@ -5,6 +5,7 @@ package perfengine
 import (
 	"math"
 	"strings"
+	"time"
 
 	"prywalk/internal/base/sample"
 	"prywalk/internal/base/tabular"
@@ -12,6 +13,7 @@ import (
 	"prywalk/internal/watch/observe"
 	"prywalk/internal/watch/perfevents"
 	"prywalk/internal/watch/target"
+	"prywalk/ptrace"
 )
 
 // scope selects the threads that the kernel samples: all ([systemWide]), or single ones ([perThread]).
@@ -19,11 +21,11 @@ type scope interface {
 	// begin is called for each thread of a process that is sampled from now on, and for its new ones.
 	begin(*thread)
 	end(*thread)
-	// beforeObservation decides whether a sampled thread is stopped all the same. now is CLOCK_MONOTONIC, ns.
-	beforeObservation(th *thread, now int64)
-	// sampled is called for each sample of the thread, usable or not, that was taken after period ns. It returns the
-	// time that the sample stands for; 0: it is left out.
-	sampled(th *thread, period int64) (standsFor int64)
+	// beforeObservation decides whether a sampled thread is stopped all the same. now is.
+	beforeObservation(th *thread, now ptrace.Moment)
+	// sampled is called for each sample of the thread, usable or not, that was taken after period. It returns the
+	// time that the sample stands for; 0 means that it is left out.
+	sampled(th *thread, period time.Duration) (standsFor time.Duration)
 	clocksRead(th *thread, before, now sample.Reading)
 	// report completes each raw sample of the thread before it is reported.
 	complete(*thread, *observe.RawSample)
@@ -31,7 +33,7 @@ type scope interface {
 	fromStart() bool
 	// samplesAny reports whether a thread was sampled, or would be if it ran.
 	samplesAny() bool
-	// note says what the samples leave out, and which threads are stopped; "": nothing.
+	// note says what the samples leave out, and which threads are stopped; "" means nothing.
 	note() string
 }
 
@@ -45,14 +47,14 @@ func (s systemWide) begin(th *thread) {
 	s.unassigned.assign(th)
 }
 
-func (systemWide) end(*thread)                                        {}
-func (systemWide) beforeObservation(*thread, int64)                   {}
-func (systemWide) sampled(_ *thread, period int64) int64              { return period }
-func (systemWide) clocksRead(*thread, sample.Reading, sample.Reading) {}
-func (systemWide) complete(*thread, *observe.RawSample)               {}
-func (systemWide) fromStart() bool                                    { return true }
-func (systemWide) samplesAny() bool                                   { return true }
-func (systemWide) note() string                                       { return "" }
+func (systemWide) end(*thread)                                           {}
+func (systemWide) beforeObservation(*thread, ptrace.Moment)              {}
+func (systemWide) sampled(_ *thread, period time.Duration) time.Duration { return period }
+func (systemWide) clocksRead(*thread, sample.Reading, sample.Reading)    {}
+func (systemWide) complete(*thread, *observe.RawSample)                  {}
+func (systemWide) fromStart() bool                                       { return true }
+func (systemWide) samplesAny() bool                                      { return true }
+func (systemWide) note() string                                          { return "" }
 
 // perThread samples threads in user space only: one by one, from when their clocks first show that they run, where a
 // thread that begins within the recording is stopped once before; or a command and its descendants, whose threads all
@@ -79,14 +81,14 @@ type perThread struct {
 }
 
 const (
-	probeEvery = 200e6 // ns of wall time between the stops of a thread
-	probeAfter = 2     // periods of time in the kernel before a stop
-	tryEvery   = 50e6  // ns between ticks that try such a stop: a thread that waits for a CPU is not stopped
-	firstFor   = 8     // periods of CPU time until a thread's samples have a whole period each
-	checkAfter = 20    // periods of time in the kernel until it is compared with stime; then whenever it has doubled
+	probeEvery = 200 * time.Millisecond // of wall time between the stops of a thread
+	probeAfter = 2                      // periods of time in the kernel before a stop
+	tryEvery   = 50 * time.Millisecond  // between ticks that try such a stop: a thread that waits for a CPU is not stopped
+	firstFor   = 8                      // periods of CPU time until a thread's samples have a whole period each
+	checkAfter = 20                     // periods in the kernel until they are compared with stime; then at each doubling
 )
 
-// threadEvents are the events of one thread, and the time in the kernel since its count began. Times are in ns.
+// threadEvents are the events of one thread, and the time in the kernel since its count began. Times are.
 type threadEvents struct {
 	open    bool // it is sampled
 	files   int  // descriptors of its own
@@ -94,25 +96,25 @@ type threadEvents struct {
 	whole   bool // its samples have a whole period each
 	seen    bool // an observation of it was begun
 	lost    int64
-	cpuFrom int64 // CPU time when the count began, and the error that is permitted
-	inUser  int64 // Σ periods of the samples since
-	first   int64 // samples that stood for a part of the period, of a command's thread
-	known   int64 // time in the kernel that was found since
-	found   int64 // the part of it that was not reported yet
+	cpuFrom time.Duration // CPU time when the count began, and the error that is permitted
+	inUser  time.Duration // Σ periods of the samples since
+	first   int64         // samples that stood for a part of the period, of a command's thread
+	known   time.Duration // time in the kernel that was found since
+	found   time.Duration // the part of it that was not reported yet
 
-	probedAt, triedAt  int64 // last stop for the time in the kernel, and try, CLOCK_MONOTONIC
-	foundBeforeProbe   int64 // time in the kernel until then
-	cpuAtProbe         int64
-	probes, probesCall int64  // stops for the time in the kernel; those in a system call
-	allFound, countCPU int64  // time in the kernel, CPU time, over all counts
-	stimeFrom          uint64 // when the events were opened, clock ticks
-	checkedAt          int64  // time in the kernel at the last comparison with stime
+	probedAt, triedAt  ptrace.Moment // last stop for the time in the kernel, and try
+	foundBeforeProbe   time.Duration // time in the kernel until then
+	cpuAtProbe         time.Duration
+	probes, probesCall int64         // stops for the time in the kernel; those in a system call
+	allFound, countCPU time.Duration // time in the kernel, CPU time, over all counts
+	stimeFrom          uint64        // when the events were opened, clock ticks
+	checkedAt          time.Duration // time in the kernel at the last comparison with stime
 }
 
 // begin begins a count at a CPU time. The permitted error: on each CPU the last period is not over, half of one in the
 // mean, and a sample may be taken between the reading of the clock and that of the buffers.
-func (t *threadEvents) begin(tid int, cpu int64, r *perfevents.Reader) {
-	t.cpuFrom = cpu + r.ThreadPeriod(tid)*int64(r.CPUs()+2)/2
+func (t *threadEvents) begin(tid int, cpu time.Duration, r *perfevents.Reader) {
+	t.cpuFrom = cpu + r.ThreadPeriod(tid)*time.Duration(r.CPUs()+2)/2
 	t.inUser, t.known = 0, 0
 	t.lost = r.Lost() + r.Throttled()
 }
@@ -125,15 +127,15 @@ func (p *perThread) begin(th *thread) {
 	p.unassigned.assign(th)
 }
 
-func (p *perThread) beforeObservation(th *thread, now int64) {
+func (p *perThread) beforeObservation(th *thread, now ptrace.Moment) {
 	events := &th.events
 	if events.seen && th.tracked.FromZero {
 		p.foundRunning(th) // its first stop was refused
 	}
 	events.seen = true
-	due := events.open && th.tracked.Observed.IsKernelSampled() && now-events.probedAt >= probeEvery &&
+	due := events.open && th.tracked.Observed.IsKernelSampled() && now.Sub(events.probedAt) >= probeEvery &&
 		events.allFound-events.foundBeforeProbe >= probeAfter*p.reader.Period()
-	if due && now-events.triedAt >= tryEvery {
+	if due && now.Sub(events.triedAt) >= tryEvery {
 		events.triedAt = now
 	}
 	th.tracked.Observed.StopThough(due && events.triedAt == now)
@@ -158,8 +160,9 @@ func (p *perThread) foundRunning(th *thread) {
 	p.opened++
 	var st procmem.Stat
 	_ = th.tracked.Observed.Files().Stat(&st) // on error all stime counts
-	*events = threadEvents{open: true, files: n, seen: true, cpuAtProbe: th.lastReading.CPU, stimeFrom: st.STime}
-	events.begin(th.tracked.Observed.ID.TID, th.lastReading.CPU, p.reader)
+	cpu := time.Duration(th.lastReading.CPU)
+	*events = threadEvents{open: true, files: n, seen: true, cpuAtProbe: cpu, stimeFrom: st.STime}
+	events.begin(th.tracked.Observed.ID.TID, cpu, p.reader)
 	th.tracked.ExemptFromStops(p.reader.Stack())
 }
 
@@ -183,17 +186,17 @@ func (p *perThread) end(th *thread) {
 
 // sampled leaves out samples of a command's thread once it has run for some periods: inherited events keep the first
 // period.
-func (p *perThread) sampled(th *thread, period int64) (standsFor int64) {
+func (p *perThread) sampled(th *thread, period time.Duration) (standsFor time.Duration) {
 	events := &th.events
 	events.inUser += period
 	if !p.fromStart() || !events.whole {
 		return period
 	}
-	parts := max((p.reader.Period()+period/2)/period, 1)
+	parts := max(int64((p.reader.Period()+period/2)/period), 1)
 	if events.first++; events.first%parts != 0 {
 		return 0
 	}
-	return parts * period
+	return time.Duration(parts) * period
 }
 
 // clocksRead finds the time in the kernel until a reading of the clocks. Precondition: the buffers were read before.
@@ -206,11 +209,11 @@ func (p *perThread) clocksRead(th *thread, before, now sample.Reading) {
 		}
 		return
 	case events.lost != p.reader.Lost()+p.reader.Throttled() || !th.tracked.Observed.IsKernelSampled():
-		events.begin(th.tracked.Observed.ID.TID, now.CPU, p.reader) // samples may be missing
+		events.begin(th.tracked.Observed.ID.TID, time.Duration(now.CPU), p.reader) // samples may be missing
 		return
 	}
-	events.countCPU += now.CPU - before.CPU
-	if more := now.CPU - events.cpuFrom - events.inUser - events.known; more > 0 {
+	events.countCPU += time.Duration(now.CPU - before.CPU)
+	if more := time.Duration(now.CPU) - events.cpuFrom - events.inUser - events.known; more > 0 {
 		events.known += more
 		events.found += more
 		events.allFound += more
@@ -221,7 +224,7 @@ func (p *perThread) clocksRead(th *thread, before, now sample.Reading) {
 	}
 	if first := firstFor * p.reader.Period(); events.countCPU >= first && !events.whole {
 		events.whole = p.fromStart() || p.reader.SetWholePeriod(th.tracked.Observed.ID.TID)
-		events.begin(th.tracked.Observed.ID.TID, now.CPU, p.reader)
+		events.begin(th.tracked.Observed.ID.TID, time.Duration(now.CPU), p.reader)
 	}
 }
 
@@ -232,7 +235,7 @@ func (p *perThread) lacksSamples(th *thread) bool {
 	if th.tracked.Observed.Files().Stat(&st) != nil {
 		return false
 	}
-	return 4*int64(st.STime-events.stimeFrom+1)*procmem.ClockTick < events.allFound
+	return time.Duration(4*int64(st.STime-events.stimeFrom+1)*procmem.ClockTick) < events.allFound
 }
 
 // complete passes on the time in the kernel with a raw sample, and what of it a stop in a system call takes: all,
@@ -240,7 +243,7 @@ func (p *perThread) lacksSamples(th *thread) bool {
 // faults and interrupts, which no stop shows; then the stop stands for the time since the one before.
 func (p *perThread) complete(th *thread, raw *observe.RawSample) {
 	events := &th.events
-	raw.KernelTime, events.found = events.found, 0
+	raw.KernelTime, events.found = int64(events.found), 0
 	switch {
 	case raw.How != observe.ByStop || raw.State != sample.Running:
 		return
@@ -248,7 +251,7 @@ func (p *perThread) complete(th *thread, raw *observe.RawSample) {
 		p.foundRunning(th)
 		return
 	}
-	events.probedAt, events.foundBeforeProbe = int64(raw.At), events.allFound
+	events.probedAt, events.foundBeforeProbe = raw.At, events.allFound
 	if !raw.Stayed {
 		return // it waited for a CPU
 	}
@@ -256,11 +259,11 @@ func (p *perThread) complete(th *thread, raw *observe.RawSample) {
 	if raw.AtCallEnd {
 		events.probesCall++
 		raw.CallTime = math.MaxInt64
-		if 2*events.probesCall*events.countCPU < events.probes*events.allFound {
-			raw.CallTime = int64(raw.Sched.CPU) - events.cpuAtProbe
+		if 2*events.probesCall*int64(events.countCPU) < events.probes*int64(events.allFound) {
+			raw.CallTime = int64(raw.Sched.CPU) - int64(events.cpuAtProbe)
 		}
 	}
-	events.cpuAtProbe = int64(raw.Sched.CPU)
+	events.cpuAtProbe = time.Duration(raw.Sched.CPU)
 }
 
 func (p *perThread) fromStart() bool { return !p.reader.PerThread() }

@@ -4,6 +4,7 @@ package perfengine
 
 import (
 	"errors"
+	"time"
 
 	"prywalk/internal/watch/perfevents"
 	"prywalk/internal/watch/target"
@@ -27,7 +28,7 @@ func (s *Source) Start(shared *target.SharedState, h target.EngineHost, o *targe
 }
 
 // Period implements [target.EngineSource].
-func (s *Source) Period() int64 {
+func (s *Source) Period() time.Duration {
 	if s.Events == nil {
 		return 0
 	}

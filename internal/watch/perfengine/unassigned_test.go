@@ -11,15 +11,16 @@ import (
 	"prywalk/internal/watch/observe"
 	"prywalk/internal/watch/perfevents"
 	"prywalk/internal/watch/target"
+	"prywalk/ptrace"
 )
 
-func reported(r *target.SharedState) map[*target.Process][]int64 {
-	at := map[*target.Process][]int64{}
+func reported(r *target.SharedState) map[*target.Process][]ptrace.Moment {
+	at := map[*target.Process][]ptrace.Moment{}
 	r.Out.HandOver(0)
 	for len(r.Queue.Batches()) > 0 {
 		for _, e := range <-r.Queue.Batches() {
 			if _, ok := e.What.(*attribute.UnassignedSample); ok {
-				at[e.Proc] = append(at[e.Proc], int64(e.RawSample.At))
+				at[e.Proc] = append(at[e.Proc], e.RawSample.At)
 			}
 		}
 	}
@@ -32,11 +33,11 @@ func TestSamplesWaitForTheirThreadAndAreReportedOtherwise(t *testing.T) {
 	p, q := &process{tracked: &target.Process{}}, &process{
 		tracked: &target.Process{},
 	}
-	const now = 10e9
+	const now ptrace.Moment = 10e9
 	run.Tick.At = now
 	for _, u := range []unassignedSample{
-		{p, 7, &observe.RawSample{At: now - 1}}, {q, 7, &observe.RawSample{At: now - 2}},
-		{p, 8, &observe.RawSample{At: now - unassignedFor - 1}}, {p, 9, &observe.RawSample{At: now - 3}},
+		{p, 7, &observe.RawSample{At: now.Add(-1)}}, {q, 7, &observe.RawSample{At: now.Add(-2)}},
+		{p, 8, &observe.RawSample{At: now.Add(-unassignedFor).Add(-1)}}, {p, 9, &observe.RawSample{At: now.Add(-3)}},
 	} {
 		c.keep(u.proc, u.tid, u.raw)
 	}
@@ -44,7 +45,7 @@ func TestSamplesWaitForTheirThreadAndAreReportedOtherwise(t *testing.T) {
 		Observed: observe.NewThread(1, 7, nil), CreatedAt: now,
 	}}
 	c.assign(th)
-	if len(th.unplaced) != 1 || th.unplaced[0].At != now-1 || th.tracked.CreatedAt != now-1 {
+	if len(th.unplaced) != 1 || th.unplaced[0].At != now.Add(-1) || th.tracked.CreatedAt != now.Add(-1) {
 		t.Errorf("%d samples were assigned; created at %d", len(th.unplaced), th.tracked.CreatedAt)
 	}
 	if c.reportOverdue(); len(c.list) != 2 || run.Unassigned != 1 {
@@ -65,7 +66,7 @@ func TestSamplesWaitForTheirThreadAndAreReportedOtherwise(t *testing.T) {
 func TestSamplesOfAThreadWithoutClocksKeepTheirMoment(t *testing.T) {
 	run, proc := newRun(), &target.Process{}
 	s := &samples{shared: run}
-	const at = 10e9
+	const at ptrace.Moment = 10e9
 	th := &thread{
 		proc:     &process{tracked: proc},
 		tracked:  &target.Thread{Proc: proc},

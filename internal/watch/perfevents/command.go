@@ -5,6 +5,7 @@ package perfevents
 import (
 	"math"
 	"math/rand/v2"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -32,9 +33,9 @@ const (
 )
 
 type command struct {
-	parent   int   // thread that starts it; 0: none
-	period   int64 // mean, ns
-	nextRing int   // whose period is drawn next
+	parent   int           // thread that starts it; 0 means none
+	period   time.Duration // mean
+	nextRing int           // whose period is drawn next
 }
 
 // SampleCommand samples all that a thread of this process, which sleeps, creates from now on, and their descendants, in
@@ -81,8 +82,8 @@ func (c *command) varyPeriods(rings []*ring) {
 	}
 }
 
-// PeriodOf returns the CPU time that a sample stands for, ns.
-func (r *Reader) PeriodOf(sample *Record) int64 {
+// PeriodOf returns the CPU time that a sample stands for.
+func (r *Reader) PeriodOf(sample *Record) time.Duration {
 	if r.ofCommand() {
 		return sample.Period // the parent's own event, which is changed, takes no samples
 	}

@@ -6,8 +6,10 @@ import (
 	"bytes"
 	"encoding/binary"
 	"runtime"
+	"time"
 
 	"prywalk/frames"
+	"prywalk/internal/base/monotonic"
 	"prywalk/internal/base/wire"
 	"prywalk/internal/host/procmem"
 )
@@ -33,9 +35,9 @@ type Record struct {
 	PID, TID int
 	PPID     int // process of the creator (Forked)
 	CPU      int
-	Time     int64 // CLOCK_MONOTONIC ns
-	Period   int64 // of the event when it was opened or inherited, CPU time in ns (Sampled)
-	Lost     int64 // records
+	Time     monotonic.Moment
+	Period   time.Duration // of the event when it was opened or inherited, CPU time (Sampled)
+	Lost     int64         // records
 
 	Name []byte // of the thread or the mapped file
 	Exec bool   // an exec gave the name
@@ -59,7 +61,7 @@ func (r *Record) Kernel() int { return len(r.kernel) / 8 }
 // KernelFrame returns the address of a kernel frame; 0 is the innermost.
 func (r *Record) KernelFrame(i int) uint64 { return word(r.kernel[8*i:]) }
 
-// include/uapi/linux/perf_event.h, enum perf_event_type.
+// The types are of include/uapi/linux/perf_event.h, enum perf_event_type.
 const (
 	typeLost        = 2
 	typeComm        = 3
@@ -89,7 +91,7 @@ func word(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }
 func int32At(b []byte) int      { return int(int32(binary.LittleEndian.Uint32(b))) }
 func signed(c *wire.Cursor) int { return int(int32(c.U32())) }
 
-// parse decodes a record's body into r; false: it is malformed.
+// parse decodes a record's body into r; false means that it is malformed.
 func parse(typ uint32, misc uint16, body []byte, r *Record) bool {
 	*r = Record{want: r.want}
 	if typ == typeSample {
@@ -114,7 +116,7 @@ func parse(typ uint32, misc uint16, body []byte, r *Record) bool {
 		}
 		r.PID, r.PPID, r.TID = signed(&c), signed(&c), signed(&c)
 		c.Skip(4) // the creator's thread
-		r.Time = int64(c.U64())
+		r.Time = monotonic.Moment(c.U64())
 	case typeComm:
 		r.Kind, r.Exec = CommSet, misc&miscCommExec != 0
 		r.PID, r.TID = signed(&c), signed(&c)
@@ -135,7 +137,7 @@ func parse(typ uint32, misc uint16, body []byte, r *Record) bool {
 }
 
 func (r *Record) setID(b []byte) {
-	r.PID, r.TID, r.Time, r.CPU = int32At(b), int32At(b[4:]), int64(word(b[8:])), int32At(b[16:])
+	r.PID, r.TID, r.Time, r.CPU = int32At(b), int32At(b[4:]), monotonic.Moment(word(b[8:])), int32At(b[16:])
 }
 
 func untilNUL(b []byte) []byte {
@@ -143,13 +145,14 @@ func untilNUL(b []byte) []byte {
 	return name
 }
 
-// parseSample: ids, time, CPU, period, kernel frames, registers, stack (kernel/events/core.c, perf_output_sample).
+// parseSample parses ids, time, CPU, period, kernel frames, registers and stack (kernel/events/core.c,
+// perf_output_sample).
 func parseSample(c wire.Cursor, r *Record) bool {
 	head := c.Take(40)
 	if head == nil {
 		return false
 	}
-	r.Kind, r.Period = Sampled, int64(word(head[24:]))
+	r.Kind, r.Period = Sampled, time.Duration(word(head[24:]))
 	if r.setID(head); r.want != nil && !r.want(r.PID) {
 		return true
 	}
@@ -187,10 +190,10 @@ func kernelFrames(b []byte) []byte {
 
 // Registers by perf's numbers (arch/{x86,arm64}/include/uapi/asm/perf_regs.h).
 const (
-	// x86Mask: ax, bx, cx, dx, si, di, bp, sp, ip, and r8 to r15.
+	// x86Mask has ax, bx, cx, dx, si, di, bp, sp, ip, and r8 to r15.
 	x86Mask = 1<<9 - 1 | 0xff<<16
 	x86Regs = 17
-	// arm64Mask: x0 to x30, sp, pc.
+	// arm64Mask has x0 to x30, sp, pc.
 	arm64Mask = 1<<33 - 1
 	arm64Regs = 33
 )

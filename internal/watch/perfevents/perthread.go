@@ -5,9 +5,11 @@ package perfevents
 import (
 	"fmt"
 	"math"
+	"time"
 
 	"golang.org/x/sys/unix"
 
+	"prywalk/internal/base/monotonic"
 	"prywalk/internal/host/procmem"
 )
 
@@ -22,12 +24,12 @@ import (
 const firstSamples = 8
 
 type sampledThread struct {
-	events         []int // descriptors, one for each CPU
-	period, before int64 // of each event, now and before the last change, ns
-	changedAt      int64 // CLOCK_MONOTONIC ns
+	events         []int         // descriptors, one for each CPU
+	period, before time.Duration // of each event, now and before the last change
+	changedAt      monotonic.Moment
 }
 
-// OpenPerThread prepares samples of the user's own threads ([Reader.OpenThread]). Errors: as [Open].
+// OpenPerThread prepares samples of the user's own threads ([Reader.OpenThread]). Its errors are those of [Open].
 func OpenPerThread(o ReaderOptions) (*Reader, error) {
 	o.NoKernel = true
 	return openWithin(&Reader{opts: o, threads: map[int]sampledThread{}})
@@ -75,7 +77,7 @@ func (r *Reader) OpenThread(tid int) error {
 			return fmt.Errorf("thread %d on processor %d: %w", tid, g.cpu, err)
 		}
 	}
-	r.threads[tid] = sampledThread{events: fds, period: int64(attr.Sample)}
+	r.threads[tid] = sampledThread{events: fds, period: time.Duration(attr.Sample)}
 	return nil
 }
 
@@ -85,16 +87,16 @@ func (r *Reader) SetWholePeriod(tid int) bool {
 	period := r.opts.drawnPeriod()
 	thread, ok := r.threads[tid]
 	for _, fd := range thread.events {
-		ok = procmem.SetPeriod(fd, period) == nil && ok
+		ok = procmem.SetPeriod(fd, uint64(period)) == nil && ok
 	}
 	if ok {
-		r.threads[tid] = sampledThread{thread.events, int64(period), thread.period, procmem.Now()}
+		r.threads[tid] = sampledThread{thread.events, period, thread.period, monotonic.Moment(procmem.Now())}
 	}
 	return ok
 }
 
-// ThreadPeriod returns the CPU time per sample of a thread, ns.
-func (r *Reader) ThreadPeriod(tid int) int64 { return r.PeriodAt(tid, math.MaxInt64) }
+// ThreadPeriod returns the CPU time per sample of a thread.
+func (r *Reader) ThreadPeriod(tid int) time.Duration { return r.PeriodAt(tid, math.MaxInt64) }
 
 // CloseThread ends a thread's samples.
 func (r *Reader) CloseThread(tid int) {

@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"testing"
 	"time"
+
+	"prywalk/internal/base/monotonic"
 )
 
 // A timer may be late, but not early: between two samples of a CPU there are at most the elapsed periods, and two. A
@@ -20,7 +22,7 @@ func TestSamplesComeAtTheSetRate(t *testing.T) {
 			if !r.SetFreq(hz) || r.Freq() != hz {
 				t.Fatalf("SetFreq(%v) fails", hz)
 			}
-			n, first, of := 0, map[int]int64{}, map[int]int64{}
+			n, first, of := 0, map[int]monotonic.Moment{}, map[int]int64{}
 			for range 2000 {
 				spin(time.Millisecond)
 				r.Drain(func(rec *Record) {
@@ -32,7 +34,7 @@ func TestSamplesComeAtTheSetRate(t *testing.T) {
 					if first[rec.CPU] == 0 {
 						first[rec.CPU] = rec.Time
 					}
-					if took := rec.Time - first[rec.CPU]; of[rec.CPU] > took*varyShare/((varyShare-1)*r.Period())+2 {
+					if took := rec.Time.Sub(first[rec.CPU]); of[rec.CPU] > int64(took*varyShare/((varyShare-1)*r.Period()))+2 {
 						t.Errorf("%v Hz: %d samples in %d ns, more than periods", hz, of[rec.CPU], took)
 					}
 				})

@@ -12,10 +12,12 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"prywalk/frames"
+	"prywalk/internal/base/monotonic"
 	"prywalk/internal/host/procmem"
 )
 
@@ -42,8 +44,8 @@ const OwnRemedy = "run as root, or with CAP_PERFMON"
 // ReaderOptions select what is sampled.
 type ReaderOptions struct {
 	Freq     float64 // samples/s on each CPU
-	Stack    int     // bytes; 0: MaxStack if memory permits
-	Rings    int     // most locked bytes of all rings, if Stack is 0; each has 256 KiB at least; 0: 128 MiB
+	Stack    int     // bytes; 0 means MaxStack if memory permits
+	Rings    int     // most locked bytes of all rings, if Stack is 0; each has 256 KiB at least; 0 means 128 MiB
 	NoKernel bool    // omit kernel frames
 	Programs bool    // records of creations and exits of threads, of names and of mapped code
 }
@@ -60,12 +62,13 @@ type Reader struct {
 	online        string                 // CPUs, as the kernel lists them
 	listCPUs      func() (string, error) // for tests
 
-	threads map[int]sampledThread // nil: sampling by CPU, or of a command
+	threads map[int]sampledThread // nil means sampling by CPU, or of a command
 	command command
 	paused  bool
 
-	freqSetAt, periodBefore int64 // time of the last SetFreq, CLOCK_MONOTONIC ns; the period before it, ns
-	variedAt                int64 // last change of the periods, CLOCK_MONOTONIC ns
+	freqSetAt    monotonic.Moment // time of the last SetFreq
+	periodBefore time.Duration    // the period before it
+	variedAt     monotonic.Moment // last change of the periods
 }
 
 // Open begins to sample. Errors: [ErrDenied] or [ErrUnsupported], with its cause.
@@ -94,14 +97,14 @@ func openWithin(r *Reader) (*Reader, error) {
 	}
 }
 
-// Period returns the CPU time per sample, ns.
-func (r *Reader) Period() int64 { return r.opts.period() }
+// Period returns the CPU time per sample.
+func (r *Reader) Period() time.Duration { return r.opts.period() }
 
 // Freq returns the samples/s on each CPU.
 func (r *Reader) Freq() float64 { return r.opts.Freq }
 
-// PeriodAt is [Reader.Period] of a thread at CLOCK_MONOTONIC at, ns. It knows only the last change.
-func (r *Reader) PeriodAt(tid int, at int64) int64 {
+// PeriodAt is [Reader.Period] of a thread at a moment. It knows only the last change.
+func (r *Reader) PeriodAt(tid int, at monotonic.Moment) time.Duration {
 	if thread, ok := r.threads[tid]; ok {
 		if at < thread.changedAt {
 			return thread.before
@@ -129,25 +132,25 @@ func (r *Reader) SetFreq(hz float64) bool {
 		_ = r.setPeriods()
 		return false
 	}
-	r.periodBefore, r.freqSetAt = before.period(), procmem.Now()
+	r.periodBefore, r.freqSetAt = before.period(), monotonic.Moment(procmem.Now())
 	return true
 }
 
-// A period is drawn every varyEvery ns, at most 1/varyShare from the nominal one. It costs half a sample per CPU.
+// A period is drawn every varyEvery, at most 1/varyShare from the nominal one. It costs half a sample per CPU.
 const (
-	varyEvery = 1e9
+	varyEvery = time.Second
 	varyShare = 8
 )
 
 // VaryPeriods draws new periods if it is time, so that samples do not keep step with a periodic program: the kernel's
 // timer has a constant period (kernel/events/core.c, perf_swevent_init_hrtimer). Those of single threads stay as they
 // were drawn: a change would lose the part of a period that has passed, and with it the count of samples in CPU time.
-func (r *Reader) VaryPeriods(now int64) {
+func (r *Reader) VaryPeriods(now monotonic.Moment) {
 	switch {
 	case r.ofCommand():
 		r.command.varyPeriods(r.rings)
 		return
-	case r.PerThread() || now-r.variedAt < varyEvery:
+	case r.PerThread() || now.Sub(r.variedAt) < varyEvery:
 		return
 	}
 	_ = r.setPeriods() // an event that refuses keeps its period
@@ -158,7 +161,7 @@ func (r *Reader) setPeriods() bool {
 	ok := true
 	for _, g := range r.rings {
 		if !r.PerThread() {
-			ok = procmem.SetPeriod(g.fd, r.opts.drawnPeriod()) == nil && ok
+			ok = procmem.SetPeriod(g.fd, uint64(r.opts.drawnPeriod())) == nil && ok
 		}
 	}
 	for tid := range r.threads {
@@ -167,15 +170,15 @@ func (r *Reader) setPeriods() bool {
 	return ok
 }
 
-func (o *ReaderOptions) period() int64 { return int64(1e9 / o.Freq) }
+func (o *ReaderOptions) period() time.Duration { return time.Duration(1e9 / o.Freq) }
 
-func (o *ReaderOptions) drawnPeriod() uint64 {
-	nominal := uint64(o.period())
-	return nominal - nominal/varyShare + rand.Uint64N(nominal/(varyShare/2)+1)
+func (o *ReaderOptions) drawnPeriod() time.Duration {
+	nominal := o.period()
+	return nominal - nominal/varyShare + time.Duration(rand.Uint64N(uint64(nominal/(varyShare/2)+1)))
 }
 
-// TimeToFull returns the least time until a ring is full, ns.
-func (r *Reader) TimeToFull() int64 {
+// TimeToFull returns the least time until a ring is full.
+func (r *Reader) TimeToFull() time.Duration {
 	period := r.Period() - r.Period()/varyShare
 	switch {
 	case r.PerThread():
@@ -192,7 +195,7 @@ func (r *Reader) Stack() int { return r.opts.Stack }
 // Samples returns the number of samples.
 func (r *Reader) Samples() int64 { return r.samples }
 
-// ParseOnly selects the processes whose samples are parsed; nil: all.
+// ParseOnly selects the processes whose samples are parsed; nil means all.
 func (r *Reader) ParseOnly(want func(pid int) bool) { r.rec.want = want }
 
 // Lost returns the number of lost records; the rest of a ring after a malformed one counts as one.
@@ -354,7 +357,7 @@ func ringSize(stack int) int {
 // attr sets a period: the kernel would adjust a frequency.
 func (o *ReaderOptions) attr() unix.PerfEventAttr {
 	a := unix.PerfEventAttr{
-		Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_CPU_CLOCK, Sample: o.drawnPeriod(),
+		Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_CPU_CLOCK, Sample: uint64(o.drawnPeriod()),
 		Sample_type: unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_CPU | unix.PERF_SAMPLE_PERIOD |
 			unix.PERF_SAMPLE_CALLCHAIN | unix.PERF_SAMPLE_REGS_USER | unix.PERF_SAMPLE_STACK_USER,
 		Sample_regs_user: regMask, Sample_stack_user: uint32(o.Stack),
@@ -397,7 +400,7 @@ func (r *Reader) cpuList() (string, error) {
 	return strings.TrimSpace(string(list)), err
 }
 
-// CONFIG_NR_CPUS ≤ 8,192
+// maxCPUs is the most that CONFIG_NR_CPUS may be.
 const maxCPUs = 1 << 13
 
 func parseCPUs(list string) []int {

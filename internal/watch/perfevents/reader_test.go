@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"prywalk/internal/base/monotonic"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/testtargets/bounded"
 )
@@ -372,10 +373,10 @@ func TestFirstSamplesOfAThreadHaveAPartOfThePeriod(t *testing.T) {
 	if err := r.OpenThread(self); err != nil {
 		t.Fatal(err)
 	}
-	within := func(period, nominal int64) bool {
+	within := func(period, nominal time.Duration) bool {
 		return period >= nominal-nominal/varyShare-1 && period <= nominal+nominal/varyShare+1
 	}
-	first, before := r.ThreadPeriod(self), procmem.Now()
+	first, before := r.ThreadPeriod(self), monotonic.Moment(procmem.Now())
 	if !within(first, r.Period()/firstSamples) || r.PeriodAt(self, before) != first {
 		t.Errorf("a first period of %d ns, want an eighth of %d", first, r.Period())
 	}

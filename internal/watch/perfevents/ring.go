@@ -20,7 +20,7 @@ const (
 
 type ring struct {
 	fd, cpu int
-	mem     []byte // with its first page; nil: closed
+	mem     []byte // with its first page; nil means closed
 	data    []byte // a power of two
 	wrap    []byte // copy of a record that wraps
 }
@@ -68,8 +68,8 @@ const (
 	taskTypes = 1<<typeComm | 1<<typeExit | 1<<typeFork | 1<<typeMmap2
 )
 
-// walkRing passes the records of types, a bit set, from tail to head. It returns where it ended; false: a record is
-// malformed, and the rest is dropped.
+// walkRing passes the records of types, a bit set, from tail to head. It returns where it ended; false means a record
+// is malformed, and the rest is dropped.
 func walkRing(data, wrap []byte, head, tail, types uint64, r *Record, take func(*Record)) (end uint64, ok bool) {
 	size := uint64(len(data))
 	if head-tail > size || head%headerLen != 0 || tail%headerLen != 0 {

@@ -16,7 +16,7 @@ import (
 	"prywalk/internal/host/procmem"
 )
 
-// childTimeout: a filter may kill only one of the child's threads.
+// childTimeout bounds the wait for the child, as a filter may kill only one of its threads.
 const childTimeout = 2 * time.Second
 
 // CheckSeccomp returns [ErrUnsupported] if a seccomp filter kills callers of perf_event_open. It tries in a child:
@@ -53,10 +53,10 @@ func filtered() bool {
 // ErrSilent means that events are permitted but give no samples.
 var ErrSilent = errors.New("perf events are allowed, but no samples came")
 
-// tryFor is CPU time, ns: some periods of a timer of 10 ms.
+// tryFor is CPU time: some periods of a timer of 10 ms.
 const (
 	tryFreq = 9973
-	tryFor  = 30e6
+	tryFor  = 30 * time.Millisecond
 )
 
 // Try reports whether the kernel gives samples that can be walked, mostly in 0.1 ms. Errors: [ErrDenied],
@@ -89,9 +89,9 @@ func trySampling(r *Reader) error {
 	}
 	self, got := os.Getpid(), false
 	// The samples are read once more after the time, which passes at once where a virtual machine gets no processor.
-	end := procmem.ThreadCPU() + tryFor
+	end := time.Duration(procmem.ThreadCPU()) + tryFor
 	for over := false; !got && !over; {
-		over = procmem.ThreadCPU() >= end
+		over = time.Duration(procmem.ThreadCPU()) >= end
 		r.Drain(func(rec *Record) { got = got || rec.Kind == Sampled && rec.PID == self && rec.Usable() })
 	}
 	if !got {

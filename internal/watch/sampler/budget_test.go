@@ -4,6 +4,7 @@ package sampler
 
 import (
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -19,7 +20,7 @@ func TestBudgetHoldsWithSeveralThreadsThatRun(t *testing.T) {
 			r.Stops > 20
 	}, program.pid)
 	// The first account is made at the second tick, and the last samples are taken without one.
-	surplus := 2*4*(seconds(int64(r.StopTime.Max))+tracer.StopCost/1e9) + tracer.FreeLoss/1e9
+	surplus := 2*4*(seconds(time.Duration(r.StopTime.Max))+tracer.StopCost/1e9) + tracer.FreeLoss/1e9
 	if r.Lost > share*r.TargetCPU+surplus {
 		t.Errorf("%v s lost of %v s", r.Lost, r.TargetCPU)
 	}

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/base/errs"
+	"prywalk/internal/base/monotonic"
 	procs "prywalk/internal/host/process"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/host/selfruntime"
@@ -39,14 +40,14 @@ func (s *Sampler) discover(ctx context.Context) {
 	if s.opts.LowOverhead {
 		share *= lowOverheadDivisor
 	}
-	children, rule := childrenSearch{}, ruleSearch{last: procmem.Now()}
+	children, rule := childrenSearch{}, ruleSearch{last: monotonic.Moment(procmem.Now())}
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-time.After(max(minDiscoverInterval, share*children.took)):
 		}
-		now := procmem.Now() // a search may miss tasks created after its start
+		now := monotonic.Moment(procmem.Now()) // a search may miss tasks created after its start
 		s.unopened.retry(now, known)
 		if s.opts.Children && children.startIfDue(now, err != nil || creations.Advanced()) {
 			children.took = selfruntime.CPUTimeOf(func() { s.findChildren(ctx, known) })
@@ -73,15 +74,15 @@ func (s *Sampler) knownAtStart() map[int]uint64 {
 
 // childrenSearch is the schedule of searches for children.
 type childrenSearch struct {
-	last   int64         // CLOCK_MONOTONIC ns; 0 if none
-	repeat bool          // a task was created before the last one
-	took   time.Duration // CPU time
+	last   monotonic.Moment // 0 if none
+	repeat bool             // a task was created before the last one
+	took   time.Duration    // CPU time
 }
 
 // startIfDue begins a search if one is due, and returns whether it is. Two searches follow a creation: children of a
 // parent that ends during a search go to a process that may have been read already.
-func (s *childrenSearch) startIfDue(now int64, created bool) bool {
-	if !created && !s.repeat && s.last != 0 && now-s.last < int64(idleDiscoverInterval) {
+func (s *childrenSearch) startIfDue(now monotonic.Moment, created bool) bool {
+	if !created && !s.repeat && s.last != 0 && now.Sub(s.last) < idleDiscoverInterval {
 		return false
 	}
 	s.last, s.repeat = now, created
@@ -90,13 +91,13 @@ func (s *childrenSearch) startIfDue(now int64, created bool) bool {
 
 // ruleSearch is the schedule of searches by a rule.
 type ruleSearch struct {
-	last int64         // CLOCK_MONOTONIC ns
+	last monotonic.Moment
 	took time.Duration // CPU time
 }
 
 // startIfDue begins a search if one is due, and returns whether it is. Searches take at most 1/share of a CPU.
-func (s *ruleSearch) startIfDue(now int64, share time.Duration) bool {
-	if now-s.last <= int64(max(minSelectInterval, share*s.took)) {
+func (s *ruleSearch) startIfDue(now monotonic.Moment, share time.Duration) bool {
+	if now.Sub(s.last) <= max(minSelectInterval, share*s.took) {
 		return false
 	}
 	s.last = now
@@ -108,8 +109,8 @@ func (s *ruleSearch) startIfDue(now int64, share time.Duration) bool {
 type unopened struct {
 	mu        sync.Mutex
 	waiting   map[int]uint64 // starts by PID
-	lastRetry int64          // CLOCK_MONOTONIC ns
-	full      bool           // descriptors were lacking since then
+	lastRetry monotonic.Moment
+	full      bool // descriptors were lacking since then
 }
 
 func (u *unopened) update(f foundProcess, err error) {
@@ -127,10 +128,10 @@ func (u *unopened) update(f foundProcess, err error) {
 	}
 }
 
-func (u *unopened) retry(now int64, known map[int]uint64) {
+func (u *unopened) retry(now monotonic.Moment, known map[int]uint64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if now-u.lastRetry < int64(idleDiscoverInterval) {
+	if now.Sub(u.lastRetry) < idleDiscoverInterval {
 		return
 	}
 	u.lastRetry, u.full = now, false
@@ -197,7 +198,7 @@ func (s *Sampler) selectNew(ctx context.Context, known map[int]uint64) {
 	forgetEnded(known)
 }
 
-// sendFound passes a process to the aggregator; false: ctx has ended.
+// sendFound passes a process to the aggregator; false means that ctx has ended.
 func (s *Sampler) sendFound(ctx context.Context, f foundProcess) bool {
 	select {
 	case s.found <- f:
@@ -218,7 +219,7 @@ func forgetEnded(known map[int]uint64) {
 // foundProcess has its start in clock ticks after boot.
 type foundProcess struct {
 	pid      int
-	parent   int // 0: unknown
+	parent   int // 0 means unknown
 	start    uint64
 	selected bool // by a rule
 }

@@ -14,13 +14,14 @@ import (
 	"prywalk/internal/testtargets"
 	"prywalk/internal/testtargets/bounded"
 	"prywalk/internal/watch/target"
+	"prywalk/ptrace"
 )
 
 func TestChildrenAreSearchedOnlyAfterCreations(t *testing.T) {
 	var s childrenSearch
 	var got []int
 	for i := range 100 {
-		if s.startIfDue(int64(i+1)*int64(minDiscoverInterval), i == 10 || i == 50 || i == 51) {
+		if s.startIfDue(ptrace.Moment(i+1)*ptrace.Moment(minDiscoverInterval), i == 10 || i == 50 || i == 51) {
 			got = append(got, i)
 		}
 	}
@@ -36,11 +37,11 @@ func TestProcessesThatLackDescriptorsAreFoundAgain(t *testing.T) {
 	known := map[int]uint64{7: 70, 8: 80}
 	u.update(f, syscall.EMFILE)
 	u.update(foundProcess{pid: 8, start: 80}, syscall.ENOENT)
-	if u.retry(int64(idleDiscoverInterval)+1, known); known[7] != 0 || known[8] != 80 || u.count() != 1 {
+	if u.retry(ptrace.Moment(idleDiscoverInterval+1), known); known[7] != 0 || known[8] != 80 || u.count() != 1 {
 		t.Errorf("known %v, %d not opened", known, u.count())
 	}
 	known[7] = 70
-	if u.retry(int64(idleDiscoverInterval)+2, known); known[7] != 70 {
+	if u.retry(ptrace.Moment(idleDiscoverInterval+2), known); known[7] != 70 {
 		t.Error("found again too soon")
 	}
 	var s Sampler
@@ -68,7 +69,7 @@ func TestFreeDescriptorsAreLookedForOnceARetry(t *testing.T) {
 		return n
 	}
 	first, second := calls(7), calls(8)
-	s.unopened.retry(procmem.Now(), map[int]uint64{})
+	s.unopened.retry(ptrace.Now(), map[int]uint64{})
 	if third := calls(7); first == 0 || second != 0 || third != first || s.unopened.count() != 2 {
 		t.Errorf("%d calls for the first process, %d for the next one, %d after the retry; want some, none, as many; "+
 			"%d not opened, want 2", first, second, third, s.unopened.count())
@@ -84,7 +85,7 @@ func TestProcessesForWhichTheTracersQueueHasNoRoomAreFoundAgain(t *testing.T) {
 	f := foundProcess{pid: pid, start: startTime(pid)}
 	known := map[int]uint64{pid: f.start}
 	s.openFound(f)
-	if s.unopened.retry(procmem.Now(), known); known[pid] != 0 || s.unopened.count() != 1 || len(s.PIDs()) != 0 {
+	if s.unopened.retry(ptrace.Now(), known); known[pid] != 0 || s.unopened.count() != 1 || len(s.PIDs()) != 0 {
 		t.Errorf("known %v, %d not opened, sampled %v", known, s.unopened.count(), s.PIDs())
 	}
 	bounded.Receive(t, "a process arrives", s.control.Arriving())

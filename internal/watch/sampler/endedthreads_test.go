@@ -78,7 +78,7 @@ func TestThreadThatCannotBeSampledKeepsItsTime(t *testing.T) {
 func TestThreadsThatHaveEndedAreInTheRecordingSoFar(t *testing.T) {
 	program := start(t, "churn")
 	estimated := func(s *pprof.Sample) bool { return label(s, "thread") == attribute.ExitedThread && !exited(s) }
-	soFar := int64(0)
+	soFar := time.Duration(0)
 	r := recordUntil(t, target.SamplingOptions{}, func(r *recorded) bool {
 		soFar = r.sumOf(3, estimated)
 		return soFar > 0

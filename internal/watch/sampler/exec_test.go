@@ -45,7 +45,7 @@ func recordExecs(t *testing.T, o target.SamplingOptions, target *running) (r *re
 	if err != nil {
 		t.Fatal(err)
 	}
-	return r, seconds(int64(after - before))
+	return r, seconds(time.Duration(after - before))
 }
 
 var execCases = []struct {

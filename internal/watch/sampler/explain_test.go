@@ -128,12 +128,12 @@ func TestWaitsForALockNameItAndItsOwner(t *testing.T) {
 			holder = s.NumLabel["tid"][0]
 		}
 	}
-	var blocked, named, owned int64 // ns
+	var blocked, named, owned time.Duration // ns
 	for _, s := range r.Sample {
 		if label(s, "wait") != "futex" {
 			continue
 		}
-		ns := s.Value[1] - s.Value[2] - s.Value[3]
+		ns := time.Duration(s.Value[1] - s.Value[2] - s.Value[3])
 		blocked += ns
 		if label(s, "waits_for") == "mutex cache_mu" {
 			named += ns
@@ -143,22 +143,22 @@ func TestWaitsForALockNameItAndItsOwner(t *testing.T) {
 		}
 	}
 	if blocked == 0 || named != blocked || owned != blocked {
-		t.Errorf("of %v blocked, %v name the lock, and %v its holder", time.Duration(blocked), time.Duration(named),
-			time.Duration(owned))
+		t.Errorf("of %v blocked, %v name the lock, and %v its holder", blocked, named,
+			owned)
 	}
 	blame, err := report.Blame(r.Profile, &report.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var all, flush int64
+	var all, flush time.Duration
 	for _, s := range blame.Sample {
-		all += s.Value[0]
+		all += time.Duration(s.Value[0])
 		if in("flush_here")(s) {
-			flush += s.Value[0]
+			flush += time.Duration(s.Value[0])
 		}
 	}
 	if all != blocked || flush != all {
-		t.Errorf("%v is blamed, %v of it on flush_here; %v were blocked", time.Duration(all), time.Duration(flush),
-			time.Duration(blocked))
+		t.Errorf("%v is blamed, %v of it on flush_here; %v were blocked", all, flush,
+			blocked)
 	}
 }

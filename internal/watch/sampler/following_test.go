@@ -26,7 +26,7 @@ import (
 func TestChildrenAreFollowedHoweverTheyWereStarted(t *testing.T) {
 	program := start(t, "family")
 	names := []string{"by-fork", "by-vfork", "by-clone", "by-spawn", "by-child"}
-	told := int64(0)
+	told := time.Duration(0)
 	r := recordUntil(t, target.SamplingOptions{Children: true}, func(r *recorded) bool {
 		for _, name := range names {
 			if cpu, _ := burntAs(r, name); cpu == 0 {
@@ -38,7 +38,7 @@ func TestChildrenAreFollowedHoweverTheyWereStarted(t *testing.T) {
 			told = cpu
 			program.signal(t, unix.SIGUSR1) // the grandchild's parent ends
 		}
-		return cpu > told+int64(50*time.Millisecond)
+		return cpu > told+(50*time.Millisecond)
 	}, program.pid)
 	for _, name := range names {
 		if cpu, pids := burntAs(r, name); len(pids) != 1 || pids[int64(program.pid)] {
@@ -58,7 +58,7 @@ func TestChildrenAreFollowedHoweverTheyWereStarted(t *testing.T) {
 	}
 }
 
-func burntAs(r *recorded, name string) (cpu int64, pids map[int64]bool) {
+func burntAs(r *recorded, name string) (cpu time.Duration, pids map[int64]bool) {
 	pids = map[int64]bool{}
 	cpu = r.sumOf(3, func(s *pprof.Sample) bool {
 		if label(s, "comm") != name || !in("burn_here")(s) {
@@ -101,12 +101,12 @@ func recordFollowing(t *testing.T, keep bool) *recorded {
 	if !keep {
 		lowerFileLimit(t)
 	}
-	began, before := 0, map[bool]int64{} // CPU time, ns, by whether it is in burn_there
+	began, before := 0, map[bool]time.Duration{} // CPU time, ns, by whether it is in burn_there
 	r := recordUntil(t, target.SamplingOptions{Freq: 499}, func(r *recorded) bool {
-		now := map[bool]int64{true: r.sumOf(3, in("burn_there"))}
+		now := map[bool]time.Duration{true: r.sumOf(3, in("burn_there"))}
 		now[false] = r.sumOf(3, in("burn_here")) - now[true]
 		there := began%2 == 1
-		if now[there] < before[there]+int64(enough) {
+		if now[there] < before[there]+enough {
 			return false
 		}
 		before[!there] = now[!there] // the thread before has ended, and the next one is of its kind
@@ -132,7 +132,7 @@ func TestNameThatChangesDuringTheRecording(t *testing.T) {
 		all := true
 		for _, c := range []struct{ label, before, after string }{{"thread", "first-0", "second-0"},
 			{"thread", "threads", "other"}, {"comm", "threads", "other"}} {
-			under := func(name string, there bool) int64 {
+			under := func(name string, there bool) time.Duration {
 				return r.sumOf(3, func(s *pprof.Sample) bool {
 					return label(s, c.label) == name && in("burn_here")(s) && in("burn_there")(s) == there
 				})

@@ -186,10 +186,10 @@ func TestStoppedProcessStaysStoppedAndIsReused(t *testing.T) {
 			}, stop, program.pid)
 			await(t, "stopped afterwards", func() bool { return state(program.pid) == "T" })
 			n := r.sumOf(0, stopped)
-			if n < r.Samples/4 {
+			if n < time.Duration(r.Samples/4) {
 				t.Errorf("%d of %d samples stopped", n, r.Samples)
 			}
-			if when == "before" && (r.Stops > 4*5 || r.Unchanged < r.Stops || n != r.Samples) {
+			if when == "before" && (r.Stops > 4*5 || r.Unchanged < r.Stops || n != time.Duration(r.Samples)) {
 				t.Errorf("%d of %d stopped; %d stops, %d unchanged", n, r.Samples, r.Stops, r.Unchanged)
 			}
 			program.signal(t, unix.SIGCONT)

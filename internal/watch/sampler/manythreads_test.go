@@ -15,7 +15,7 @@ import (
 func TestManySleepersAreBackedOffAndLoseNoTick(t *testing.T) {
 	program := start(t, "sleepers", "300")
 	allAsleep(t, program.pid)
-	least := int64(0)
+	least := time.Duration(0)
 	r := recordUntil(t, target.SamplingOptions{Freq: 199}, func(r *recorded) bool {
 		least = r.sumOf(1, in("sleep_here"))
 		return r.Ticks > 400 && float64(least) > 0.93*300*r.Seconds*1e9
@@ -27,7 +27,7 @@ func TestManySleepersAreBackedOffAndLoseNoTick(t *testing.T) {
 		t.Errorf("%d samples and %d unseen of %d threads at %d ticks", r.Samples, r.RanInBackoff, 301, r.Ticks)
 	}
 	wall := r.sumOf(1, in("sleep_here"))
-	if most := int64(300 * r.Seconds * 1e9); wall > most || wall < least {
+	if most := time.Duration(300 * r.Seconds * 1e9); wall > most || wall < least {
 		t.Errorf("%d ns asleep of %d, and %d just before the end", wall, most, least)
 	}
 }

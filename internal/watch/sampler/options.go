@@ -8,7 +8,7 @@ import (
 	"prywalk/internal/watch/target"
 )
 
-// In ticks per second.
+// Frequencies are in ticks per second.
 const (
 	MinFreq     = 1
 	MaxFreq     = 10000

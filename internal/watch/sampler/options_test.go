@@ -55,7 +55,7 @@ func TestTimeOfASelectedThreadBeforeTheRecordingIsNotAttributed(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		return seconds(int64(ns))
+		return seconds(time.Duration(ns))
 	}
 	await(t, "it has run", func() bool { return cpu() > 0.5 })
 	before := cpu()

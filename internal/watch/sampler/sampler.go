@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"prywalk/internal/account/runstats"
+	"prywalk/internal/base/monotonic"
 	"prywalk/internal/code/loadedcode"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/host/selfruntime"
@@ -36,7 +37,7 @@ type Sampler struct {
 	unopened unopened
 
 	mu      sync.Mutex
-	refused map[string]int64                 // by reason; nil: none
+	refused map[string]int64                 // by reason; nil means none
 	targets map[*loadedcode.Process]struct{} // not closed yet
 }
 
@@ -66,8 +67,8 @@ func New(o target.SamplingOptions, b *profile.Builder, images *loadedcode.ImageC
 	return s
 }
 
-// add passes a process to the tracer, or closes it and returns false if the queue is full. child: its time counts from
-// its start.
+// add passes a process to the tracer, or closes it and returns false if the queue is full. child means that its time
+// counts from its start.
 func (s *Sampler) add(process *loadedcode.Process, child bool, parent int) bool {
 	if s.opts.JITFuncBounds != nil {
 		process.JITFuncBounds = s.opts.JITFuncBounds(process.PID)
@@ -126,7 +127,7 @@ func (s *Sampler) Run(ctx context.Context) (runstats.Stats, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	undo := selfruntime.DisableAutoGC(s.opts.LowOverhead)
-	start, boot := procmem.Now(), cmp.Or(s.opts.Launched, procmem.BootTicks())
+	start, boot := monotonic.Moment(procmem.Now()), cmp.Or(s.opts.Launched, procmem.BootTicks())
 	t := tracer.New(s.opts, s.control, s.common, start, boot)
 	var discovery sync.WaitGroup
 	aggregatorDone, tracerDone := make(chan struct{}), make(chan struct{})
@@ -162,7 +163,7 @@ func (s *Sampler) runAggregator(stop func()) {
 	defer func() {
 		s.discardRest()
 		defer s.common.Failure.Guard(nil)
-		s.aggregator.CloseAccounts(procmem.Now())
+		s.aggregator.CloseAccounts(monotonic.Moment(procmem.Now()))
 	}()
 	defer s.common.Failure.Guard(stop)
 	s.taskTimer = time.NewTimer(0)
@@ -210,7 +211,7 @@ func (s *Sampler) pollTasks() time.Duration {
 	if s.control.Held() {
 		return heldPollInterval
 	}
-	return time.Duration(s.aggregator.PollTasks())
+	return s.aggregator.PollTasks()
 }
 
 func (s *Sampler) handleQueued() {

@@ -9,6 +9,7 @@ import (
 	"prywalk/internal/watch/perfengine"
 	"prywalk/internal/watch/target"
 	"prywalk/internal/watch/tracer"
+	"prywalk/ptrace"
 )
 
 func TestABudgetIsKeptWithTheKernelsSamples(t *testing.T) {
@@ -48,7 +49,7 @@ func (s *alternating) Start(r *target.SharedState, h target.EngineHost, o *targe
 	return &alternatingRun{Engine: s.Source.Start(r, h, o), of: s}
 }
 
-func (r *alternatingRun) SetRate(now int64, _ float64) {
+func (r *alternatingRun) SetRate(now ptrace.Moment, _ float64) {
 	r.n++
 	r.Engine.SetRate(now, []float64{400, 50}[r.n%2])
 	if hz := r.of.Events.Freq(); hz != r.last {

@@ -247,16 +247,16 @@ func (r *recorded) check(t testing.TB) {
 
 func (r *recorded) checkSample(t testing.TB, s *pprof.Sample) {
 	t.Helper()
-	wall, runq, cpu := s.Value[1], s.Value[2], s.Value[3]
+	wall, runq, cpu := time.Duration(s.Value[1]), time.Duration(s.Value[2]), time.Duration(s.Value[3])
 	if s.Value[0] < 0 || runq < 0 || cpu < 0 || wall < runq+cpu {
 		t.Errorf("values %v of %v", s.Value, s.Label)
 	}
-	end := s.NumLabel["end_timestamp_ns"][0]
-	if end > r.ended.UnixNano() {
-		t.Errorf("an interval ends %v after the recording: %v", time.Duration(end-r.ended.UnixNano()), stack(s))
+	end := time.Duration(s.NumLabel["end_timestamp_ns"][0])
+	if end > time.Duration(r.ended.UnixNano()) {
+		t.Errorf("an interval ends %v after the recording: %v", end-time.Duration(r.ended.UnixNano()), stack(s))
 	}
-	if early := r.begun.UnixNano() - (end - wall); early > int64(max(r.period, 10*time.Millisecond)) {
-		t.Errorf("an interval begins %v before the recording: %v %v", time.Duration(early), s.Value, stack(s))
+	if early := time.Duration(r.begun.UnixNano()) - (end - wall); early > max(r.period, 10*time.Millisecond) {
+		t.Errorf("an interval begins %v before the recording: %v %v", early, s.Value, stack(s))
 	}
 }
 
@@ -284,10 +284,10 @@ func label(s *pprof.Sample, key string) string {
 	return ""
 }
 
-func (r *recorded) sumOf(column int, holds func(*pprof.Sample) bool) (n int64) {
+func (r *recorded) sumOf(column int, holds func(*pprof.Sample) bool) (n time.Duration) {
 	for _, s := range r.Sample {
 		if holds(s) {
-			n += s.Value[column]
+			n += time.Duration(s.Value[column])
 		}
 	}
 	return n
@@ -313,4 +313,4 @@ func in(function string) func(*pprof.Sample) bool {
 	}
 }
 
-func seconds(ns int64) float64 { return float64(ns) / 1e9 }
+func seconds(ns time.Duration) float64 { return float64(ns) / 1e9 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	pprof "github.com/google/pprof/profile"
 	"golang.org/x/sys/unix"
@@ -50,7 +51,7 @@ func recordPrograms(t *testing.T) *recorded {
 
 func TestCommandsOfAScriptHaveFunctions(t *testing.T) {
 	r := recordPrograms(t)
-	named := func(program string) int64 {
+	named := func(program string) time.Duration {
 		return r.sumOf(3, func(p *pprof.Sample) bool {
 			return label(p, "thread") == "[children: "+program+"]" && label(p, "comm") == "bash" && p.NumLabel["tid"] == nil
 		})

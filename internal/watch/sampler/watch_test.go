@@ -16,7 +16,7 @@ type watched struct {
 	mu        sync.Mutex
 	refreshes int
 	wall, cpu int64
-	open      map[int]int64 // by thread at the last refresh
+	open      map[int]time.Duration // by thread at the last refresh
 }
 
 func (w *watched) Add(iv profile.Interval) {
@@ -29,9 +29,9 @@ func (w *watched) Refresh(_ int64, open iter.Seq[profile.Interval]) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.refreshes++
-	w.open = map[int]int64{}
+	w.open = map[int]time.Duration{}
 	for iv := range open {
-		w.open[iv.TID] += iv.Wall
+		w.open[iv.TID] += time.Duration(iv.Wall)
 	}
 }
 
@@ -39,7 +39,7 @@ func (w *watched) told(long time.Duration) (refreshes, threads int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, wall := range w.open {
-		if wall >= int64(long) {
+		if wall >= long {
 			threads++
 		}
 	}

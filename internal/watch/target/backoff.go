@@ -5,7 +5,9 @@ package target
 import (
 	"math/rand/v2"
 	"slices"
+	"time"
 
+	"prywalk/internal/base/monotonic"
 	"prywalk/internal/base/sample"
 	"prywalk/internal/host/procmem"
 )
@@ -44,8 +46,8 @@ type Backoffs struct {
 	rng      *rand.Rand
 
 	tick           int64 // number of the present or last tick
-	now            int64 // CLOCK_MONOTONIC ns
-	period         int64 // mean distance of ticks, ns
+	now            monotonic.Moment
+	period         time.Duration // mean distance of ticks
 	threads        int
 	frequentWakers int
 }
@@ -55,8 +57,8 @@ func NewBackoffs(seed uint64) *Backoffs {
 	return &Backoffs{rng: rand.New(rand.NewPCG(seed, 0x6964_6c65))}
 }
 
-// BeginTick begins a tick. at is its time, CLOCK_MONOTONIC ns; period the mean distance of ticks, ns.
-func (p *Backoffs) BeginTick(tick, at, period int64) {
+// BeginTick begins a tick. at is its time; period the mean distance of ticks.
+func (p *Backoffs) BeginTick(tick int64, at monotonic.Moment, period time.Duration) {
 	p.tick = tick
 	p.now = at
 	p.period = period
@@ -73,8 +75,8 @@ func (p *Backoffs) WakeDue(threads int) {
 // backoffExpired prolongs a back-off if the process's clock has not moved since.
 func (p *Backoffs) backoffExpired(th *Thread) {
 	b, proc := &th.backoff, th.Proc.Backoff
-	if proc.clock.Valid && proc.clock.Now == b.clockAtObservation && p.now-b.observedAt < prolongedUpTo-maxBackoff {
-		p.sleepers.put(th, p.now+randomized(pollingBackoff(p.threads, maxBackoff), p.rng))
+	if proc.clock.Valid && proc.clock.Now == b.clockAtObservation && p.now.Sub(b.observedAt) < prolongedUpTo-maxBackoff {
+		p.sleepers.put(th, p.now.Add(randomized(pollingBackoff(p.threads, maxBackoff), p.rng)))
 		return
 	}
 	p.setDue(th)
@@ -98,14 +100,14 @@ func (p *Backoffs) RecordUnchanged(th *Thread) (unobservedTicks int64) {
 	b := &th.backoff
 	unobservedTicks = th.endBackoff(p.tick)
 	th.Unchanged.Ticks += unobservedTicks + 1
-	th.Unchanged.Last = procmem.ReadingAt(th.Observed.LastClocks(), p.now)
+	th.Unchanged.Last = procmem.ReadingAt(th.Observed.LastClocks(), int64(p.now))
 	b.asleep = th.Observed.Asleep()
 	if b.asleep {
-		b.nextBackoff = backoffLength(p.now-b.unchangedSince, p.period, p.threads, th.Observed.IsKernelSampled(), p.rng)
+		b.nextBackoff = backoffLength(p.now.Sub(b.unchangedSince), p.period, p.threads, th.Observed.IsKernelSampled(), p.rng)
 		b.observedAt, b.clockAtObservation = p.now, th.Proc.Backoff.clock.Now
 	}
 	if b.isFrequentWaker {
-		p.setFrequentWaker(th, b.asleep && th.Observed.IsKernelSampled() && p.now-b.unchangedSince < rareWakerAfter)
+		p.setFrequentWaker(th, b.asleep && th.Observed.IsKernelSampled() && p.now.Sub(b.unchangedSince) < rareWakerAfter)
 		p.backOffFrequentWaker(th)
 	}
 	return unobservedTicks
@@ -131,14 +133,14 @@ func (th *Thread) endBackoff(tick int64) int64 {
 	return max(n, 0)
 }
 
-// RecordObservation records an observation. created: the thread's clock began at zero within the recording.
+// RecordObservation records an observation. created means that the thread's clock began at zero within the recording.
 func (p *Backoffs) RecordObservation(th *Thread, asleep, created bool, s procmem.SchedStat) {
 	b := &th.backoff
 	b.asleep = asleep
 	if s.Runs == 0 { // unknown
 		return
 	}
-	used := int64(s.CPU)
+	used := time.Duration(s.CPU)
 	again := b.isFrequentWaker || b.cpuKnown && used != b.cpuAtObservation
 	p.setFrequentWaker(th, asleep && again && th.Observed.IsKernelSampled())
 	p.backOffFrequentWaker(th)
@@ -158,7 +160,7 @@ func (p *Backoffs) BeginBackoffs(proc *ProcessBackoff) {
 			return th.Gone
 		}
 		th.backoff.backedOffAtTick = p.tick
-		p.sleepers.put(th, p.now+length)
+		p.sleepers.put(th, p.now.Add(length))
 		proc.backedOff++
 		return true
 	})
@@ -180,12 +182,13 @@ func (p *Backoffs) Unexplained(proc *ProcessBackoff) bool {
 			running++
 		}
 	}
-	return int64(proc.clock.Now-proc.clockAtAllObserved)-proc.explainedCPU > running*(p.period+clockError)
+	return proc.clock.Now-proc.clockAtAllObserved-proc.explainedCPU > time.Duration(running)*(p.period+clockError)
 }
 
 // SearchEnded records that a search has observed n threads.
 func (p *Backoffs) SearchEnded(proc *ProcessBackoff, n int) {
-	proc.nextSearch = p.now + searchShare*(pollCost*int64(n)+frequentWakerCost*int64(proc.frequentWakers))
+	cost := pollCost*time.Duration(n) + frequentWakerCost*time.Duration(proc.frequentWakers)
+	proc.nextSearch = p.now.Add(searchShare * cost)
 }
 
 // AllObserved records that all threads of a process were observed.
@@ -205,12 +208,12 @@ func (p *Backoffs) Forget(th *Thread) (unobservedTicks int64) {
 }
 
 const (
-	// frequentWakerCost is the cost of observing a sleeper that woke lately, ns. Such observations take
+	// frequentWakerCost is the cost of observing a sleeper that woke lately. Such observations take
 	// 1/frequentWakerShare of a CPU; of more than 1,562 sleepers more, because of maxFrequentWakerBackoff.
-	frequentWakerCost       = 40e3
+	frequentWakerCost       = 40 * time.Microsecond
 	frequentWakerShare      = 16
-	maxFrequentWakerBackoff = 1e9 // mean, ns
-	rareWakerAfter          = 1e9 // a sleep after which it is as any other, ns
+	maxFrequentWakerBackoff = time.Second // mean
+	rareWakerAfter          = time.Second // a sleep after which it is as any other
 )
 
 func (p *Backoffs) setFrequentWaker(th *Thread, often bool) {
@@ -234,9 +237,9 @@ func (p *Backoffs) backOffFrequentWaker(th *Thread) {
 	}
 }
 
-// frequentWakerBackoff returns the back-off of a sleeper that wakes often, ns; 0: none.
-func (p *Backoffs) frequentWakerBackoff() int64 {
-	length := min(int64(p.frequentWakers)*frequentWakerCost*frequentWakerShare, maxFrequentWakerBackoff)
+// frequentWakerBackoff returns the back-off of a sleeper that wakes often; 0 means none.
+func (p *Backoffs) frequentWakerBackoff() time.Duration {
+	length := min(time.Duration(p.frequentWakers)*frequentWakerCost*frequentWakerShare, maxFrequentWakerBackoff)
 	if length < 2*p.period {
 		return 0
 	}
@@ -250,18 +253,18 @@ func (th *Thread) SampleWaits() bool { return th.backoff.isFrequentWaker && th.b
 // threadBackoff is the policy's state of a thread.
 type threadBackoff struct {
 	asleep          bool
-	unchangedSince  int64 // CLOCK_MONOTONIC ns
+	unchangedSince  monotonic.Moment
 	backedOffAtTick int64 // 0 if due at every tick
 
-	nextBackoff        int64  // ns; 0 if none
-	observedAt         int64  // CLOCK_MONOTONIC ns
-	clockAtObservation uint64 // of the process, ns
-	cpuAtObservation   int64  // ns
-	cpuKnown           bool   // cpuAtObservation is valid
-	isFrequentWaker    bool   // it woke lately, and is backed off nevertheless
+	nextBackoff        time.Duration // 0 if none
+	observedAt         monotonic.Moment
+	clockAtObservation time.Duration // of the process
+	cpuAtObservation   time.Duration
+	cpuKnown           bool // cpuAtObservation is valid
+	isFrequentWaker    bool // it woke lately, and is backed off nevertheless
 	observedOnce       bool
 	hasRun             bool // after its first observation
-	place              int  // in sleepers, from 1 on; 0: none
+	place              int  // in sleepers, from 1 on; 0 means none
 }
 
 // BackedOff reports whether the next observation counts the ticks since the last.
@@ -285,10 +288,10 @@ type ProcessBackoff struct {
 	clock          *Clock
 	backedOff      int // threads
 	frequentWakers int // threads
-	// For searches of backed-off threads that have run.
-	clockAtAllObserved uint64 // ns
-	explainedCPU       int64  // by observations since, ns
-	nextSearch         int64  // CLOCK_MONOTONIC ns
+	// These are for searches of backed-off threads that have run.
+	clockAtAllObserved time.Duration
+	explainedCPU       time.Duration // by observations since
+	nextSearch         monotonic.Moment
 }
 
 // NewProcessBackoff returns the state of a process with that clock.

@@ -5,25 +5,27 @@ package target
 import (
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"prywalk/frames"
 	"prywalk/internal/base/sample"
+	"prywalk/ptrace"
 
 	"prywalk/internal/account/attribute"
 )
 
 func TestBackoffsGrowWithTheTimeAsleepAndTheNumberOfThreads(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	const period = 10e6
+	const period = 10 * time.Millisecond
 	for _, threads := range []int{1, 10, 100, 500, 5000} {
 		for _, sampled := range []bool{false, true} {
-			most := int64(120e6)
+			most := time.Duration(120e6)
 			if sampled {
 				most *= 16
 			}
-			for asleep := int64(period); asleep < 1e12; asleep += asleep / 3 {
+			for asleep := period; asleep < 1e12; asleep += asleep / 3 {
 				length := backoffLength(asleep, period, threads, sampled, rng)
-				want := min(asleep/16, most, int64(threads)*256e3)
+				want := min(asleep/16, most, time.Duration(int64(threads)*256e3))
 				if want < 2*period && length != 0 || want >= 2*period && (length < want*3/4 || length > want*5/4) {
 					t.Errorf("%d threads, asleep for %d, sampled %v: backed off for %d", threads, asleep, sampled, length)
 				}
@@ -38,8 +40,8 @@ func TestBackoffsGrowWithTheTimeAsleepAndTheNumberOfThreads(t *testing.T) {
 func TestThreadsAreGivenBackWhenDue(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	var s sleepers
-	due := map[*Thread]int64{}
-	now := int64(5e12)
+	due := map[*Thread]ptrace.Moment{}
+	now := ptrace.Moment(5e12)
 	if ended := s.takeEnded(now); len(ended) > 0 {
 		t.Fatal("a thread of none")
 	}
@@ -47,7 +49,7 @@ func TestThreadsAreGivenBackWhenDue(t *testing.T) {
 		switch rng.IntN(4) {
 		case 0, 1:
 			th := &Thread{}
-			due[th] = now + rng.Int64N(1500e6)
+			due[th] = now.Add(time.Duration(rng.Int64N(1500e6)))
 			s.put(th, due[th])
 		case 2:
 			for th := range due {
@@ -56,21 +58,21 @@ func TestThreadsAreGivenBackWhenDue(t *testing.T) {
 				break
 			}
 		case 3:
-			now += rng.Int64N(40e6) * rng.Int64N(20)
+			now = now.Add(time.Duration(rng.Int64N(40e6) * rng.Int64N(20)))
 			for _, th := range s.takeEnded(now) {
 				at, ok := due[th]
 				if !ok || at > now || th.backoff.place != 0 {
-					t.Fatalf("given back %d ns early, known %v", at-now, ok)
+					t.Fatalf("given back %d ns early, known %v", at.Sub(now), ok)
 				}
 				delete(due, th)
 				if rng.IntN(2) == 0 {
-					due[th] = now + rng.Int64N(1200e6)
+					due[th] = now.Add(time.Duration(rng.Int64N(1200e6)))
 					s.put(th, due[th])
 				}
 			}
 			for th, at := range due {
 				if th.backoff.place == 0 || at < now {
-					t.Fatalf("left %d ns late", now-at)
+					t.Fatalf("left %d ns late", now.Sub(at))
 				}
 			}
 		}
@@ -82,7 +84,7 @@ func TestThreadsAreGivenBackWhenDue(t *testing.T) {
 
 // life is a thread that sleeps, then computes in the stacks first and then last, for as long in each.
 type life struct {
-	sleep, burst int64 // ns, on average
+	sleep, burst time.Duration // ns, on average
 }
 
 const (
@@ -114,30 +116,32 @@ func (o *outcome) first() float64 {
 
 // An hour, as one of so many threads.
 func (l life) sampled(threads int, seed uint64) (o outcome) {
-	const period = 10e6
+	const period = 10 * time.Millisecond
 	rng := rand.New(rand.NewPCG(seed, 5))
 	ledger := attribute.Ledger{Emit: o.emit}
-	cycle, asleep := int64(0), l.sleep
-	var cpu, bursts int64 // at the present cycle's beginning
-	var due, since, arrivals int64
+	cycle, asleep := time.Duration(0), l.sleep
+	var cpu time.Duration
+	var bursts int64 // at the present cycle's beginning
+	var due, since time.Duration
+	var arrivals int64
 	var last sample.State
-	for now := int64(0); now < 3600e9; now += period - period/4 + rng.Int64N(period/2) {
+	for now := time.Duration(0); now < 3600e9; now += period - period/4 + time.Duration(rng.Int64N(int64(period/2))) {
 		for now >= cycle+asleep+l.burst {
 			cycle += asleep + l.burst
 			cpu += l.burst
 			bursts++
-			asleep = l.sleep/2 + rng.Int64N(l.sleep)
+			asleep = l.sleep/2 + time.Duration(rng.Int64N(int64(l.sleep)))
 		}
 		ran := max(now-cycle-asleep, 0)
 		if now < due {
 			continue
 		}
 		o.observations++
-		at, runs := sample.Reading{Wall: now, CPU: cpu + ran}, bursts
+		at, runs := sample.Reading{Wall: int64(now), CPU: int64(cpu + ran)}, bursts
 		o.truth = at.CPU
 		s := attribute.Place{Stack: stackSleep, State: sample.Sleeping, WalkEnd: frames.StopRoot}
 		if ran > 0 {
-			s.State, s.Stack = sample.Running, stackFirst+sample.StackID(ran/(l.burst/2+1))
+			s.State, s.Stack = sample.Running, stackFirst+sample.StackID(int64(ran/(l.burst/2+1)))
 			runs++
 		}
 		if o.observations > 1 && last != sample.Running && s.State != sample.Running && runs == arrivals {

@@ -2,31 +2,36 @@
 
 package target
 
-import "math/rand/v2"
+import (
+	"math/rand/v2"
+	"time"
 
-// Times and costs are in nanoseconds.
+	"prywalk/internal/base/monotonic"
+)
+
 const (
-	maxBackoff        = 120e6  // mean
-	maxSampledBackoff = 1920e6 // with kernel samples, which show the bursts
+	maxBackoff        = 120 * time.Millisecond  // mean
+	maxSampledBackoff = 1920 * time.Millisecond // with kernel samples, which show the bursts
 	// While the process's clock stands still, back-offs are prolonged to about this age of the observation.
-	prolongedUpTo = 1e9
+	prolongedUpTo = time.Second
 
 	sleepShare = 16 // a back-off is at most 1/16 of the thread's sleep so far
 
-	pollCost    = 1000 // of one observation of an unchanged thread
-	pollShare   = 256  // these observations take 1/256 of the time, if that needs two ticks to maxBackoff between them
-	searchShare = 64   // the same for searches of backed-off threads that have run
+	pollCost    = time.Microsecond // of one observation of an unchanged thread
+	pollShare   = 256              // these observations take 1/256 of the time, if that needs two ticks to maxBackoff
+	searchShare = 64               // the same for searches of backed-off threads that have run
 
-	clockError = 4e6 // of a process's clock for each running thread: a scheduler tick
+	clockError = 4 * time.Millisecond // of a process's clock for each running thread: a scheduler tick
 )
 
-// backoffLength returns the back-off of a thread found unchanged, ns; 0: none:
+// backoffLength returns the back-off of a thread found unchanged; 0 means none:
 //
 //	min(asleep / sleepShare, maxBackoff, cost of observing all threads × pollShare) ± 25 %
 //
-// asleep is the length of its sleep, period the mean distance of ticks, ns; sampled: the kernel samples the thread.
-func backoffLength(asleep, period int64, threads int, sampled bool, rng *rand.Rand) int64 {
-	most := int64(maxBackoff)
+// asleep is the length of its sleep, period the mean distance of ticks; sampled means that the kernel samples the
+// thread.
+func backoffLength(asleep, period time.Duration, threads int, sampled bool, rng *rand.Rand) time.Duration {
+	most := maxBackoff
 	if sampled {
 		most = maxSampledBackoff
 	}
@@ -37,14 +42,16 @@ func backoffLength(asleep, period int64, threads int, sampled bool, rng *rand.Ra
 	return randomized(length, rng)
 }
 
-// pollingBackoff returns the mean back-off, ns, with which observations of all threads take 1/pollShare of the time; at
+// pollingBackoff returns the mean back-off, with which observations of all threads take 1/pollShare of the time; at
 // most most.
-func pollingBackoff(threads int, most int64) int64 {
-	return min(most, int64(threads)*pollCost*pollShare)
+func pollingBackoff(threads int, most time.Duration) time.Duration {
+	return min(most, time.Duration(threads)*pollCost*pollShare)
 }
 
 // randomized returns length ± 25 %.
-func randomized(length int64, rng *rand.Rand) int64 { return length - length/4 + rng.Int64N(length/2) }
+func randomized(length time.Duration, rng *rand.Rand) time.Duration {
+	return length - length/4 + time.Duration(rng.Int64N(int64(length/2)))
+}
 
 // sleepers holds threads by the end of their back-off. It allocates nothing in the steady state.
 type sleepers struct {
@@ -53,11 +60,11 @@ type sleepers struct {
 }
 
 type sleeper struct {
-	until  int64 // CLOCK_MONOTONIC ns
+	until  monotonic.Moment
 	thread *Thread
 }
 
-func (s *sleepers) put(th *Thread, until int64) {
+func (s *sleepers) put(th *Thread, until monotonic.Moment) {
 	s.list = append(s.list, sleeper{until, th})
 	th.backoff.place = len(s.list)
 }
@@ -73,7 +80,7 @@ func (s *sleepers) remove(th *Thread) {
 }
 
 // takeEnded removes the threads whose back-off has ended. The result is valid until the next call.
-func (s *sleepers) takeEnded(now int64) []*Thread {
+func (s *sleepers) takeEnded(now monotonic.Moment) []*Thread {
 	clear(s.ended)
 	s.ended = s.ended[:0]
 	for i := 0; i < len(s.list); {

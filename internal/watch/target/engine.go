@@ -3,8 +3,11 @@
 package target
 
 import (
+	"time"
+
 	"prywalk/internal/account/attribute"
 	"prywalk/internal/account/runstats"
+	"prywalk/internal/base/monotonic"
 	"prywalk/internal/base/sample"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/watch/observe"
@@ -50,8 +53,8 @@ import (
 // EngineSource makes an engine, and holds what it needs before and after the recording.
 type EngineSource interface {
 	Start(*SharedState, EngineHost, *SamplingOptions) Engine
-	// Period returns the CPU time between two observations of a thread, ns; 0 if it observes none.
-	Period() int64
+	// Period returns the CPU time between two observations of a thread; 0 if it observes none.
+	Period() time.Duration
 	// FromStart reports whether each thread is observed from its first instruction on.
 	FromStart() bool
 	Close()
@@ -69,12 +72,12 @@ type Engine interface {
 	// Track returns nil if all running threads of the process are to be stopped.
 	Track(*Process) ProcessPart
 	// SetRate requests hz observations per second of a running thread.
-	SetRate(now int64, hz float64)
+	SetRate(now monotonic.Moment, hz float64)
 	// BeginTick chooses the processes to observe, unless the tick is withheld, and reports the CPU time of untracked
 	// children that have ended.
-	BeginTick(now int64, withheld bool)
+	BeginTick(now monotonic.Moment, withheld bool)
 	// DrainAll takes the observations since the last call.
-	DrainAll(now int64)
+	DrainAll(now monotonic.Moment)
 	// DrainIfDue takes the observations, as DrainAll does, if the buffers may be full soon. It reports whether the engine
 	// has buffers: then it must be called every few milliseconds.
 	DrainIfDue() (buffers bool)
@@ -86,25 +89,25 @@ type Engine interface {
 type EngineHolder interface {
 	// Hold stops all observations until Resume.
 	Hold()
-	Resume(now int64)
+	Resume(now monotonic.Moment)
 }
 
 // EngineEnder is an engine that takes part in the end of a recording.
 type EngineEnder interface {
-	BeforeLastTick(now int64)
+	BeforeLastTick(now monotonic.Moment)
 	// End follows ProcessPart.Ended of all processes.
 	End()
 }
 
 // EngineHost is the tracer.
 type EngineHost interface {
-	// RecordObservation: all running threads are observed, so that no gap begins.
-	RecordObservation(now int64)
-	// GapEnd returns the end of the last gap, CLOCK_MONOTONIC ns.
-	GapEnd() int64
-	ReadClocks(now int64)
-	// ReadTargetCPU reads the clocks that are due, and returns the CPU time of tracked processes, ns.
-	ReadTargetCPU(now int64) int64
+	// RecordObservation means that all running threads are observed, so that no gap begins.
+	RecordObservation(now monotonic.Moment)
+	// GapEnd returns the end of the last gap.
+	GapEnd() monotonic.Moment
+	ReadClocks(now monotonic.Moment)
+	// ReadTargetCPU reads the clocks that are due, and returns the CPU time of tracked processes.
+	ReadTargetCPU(now monotonic.Moment) time.Duration
 	// HasObservation reports whether a stop or a passive read has observed a thread so far.
 	HasObservation() bool
 }
@@ -119,8 +122,8 @@ type SharedState struct {
 	Tick          Tick
 	Ending        bool
 	EngineSamples int64
-	Unassigned    int64 // of untracked threads and processes
-	ChildCPU      int64 // CPU time that samples of untracked children stand for, ns
+	Unassigned    int64         // of untracked threads and processes
+	ChildCPU      time.Duration // CPU time that samples of untracked children stand for
 }
 
 // AddSample adds an event with a raw sample, and counts its copy.
@@ -132,7 +135,7 @@ func (s *SharedState) AddSample(e Event) {
 // AddEngineSample adds a sample of a tracked thread.
 func (s *SharedState) AddEngineSample(e Event) {
 	s.EngineSamples++
-	e.StandsFor = int64(e.RawSample.StandsFor)
+	e.StandsFor = e.RawSample.StandsFor
 	s.AddSample(e)
 }
 
@@ -141,7 +144,7 @@ func (s *SharedState) AddUnassignedSample(e Event, ofChild bool) {
 	s.Unassigned++
 	raw := e.RawSample
 	if ofChild {
-		s.ChildCPU += int64(raw.StandsFor)
+		s.ChildCPU += raw.StandsFor
 	}
 	e.What = &attribute.UnassignedSample{
 		Process: e.Proc.ID, Place: attribute.Place{State: sample.Running}, StandsFor: int64(raw.StandsFor), At: int64(raw.At),
@@ -153,10 +156,10 @@ func (s *SharedState) AddUnassignedSample(e Event, ofChild bool) {
 // Tick is the present tick. The tracer sets it.
 type Tick struct {
 	Number    int64 // ticks so far, without withheld and missed ones
-	At        int64 // CLOCK_MONOTONIC ns
-	Period    int64 // mean distance of ticks, ns
-	StandsFor int64 // of an observation; T in package attribute, ns
-	Copies    int64 // bytes of stack
+	At        monotonic.Moment
+	Period    time.Duration // mean distance of ticks
+	StandsFor time.Duration // of an observation; T in package attribute
+	Copies    int64         // bytes of stack
 }
 
 // ProcessPart is the part of a process that an engine makes.
@@ -176,6 +179,7 @@ type ThreadPart interface {
 	FoundRunning()
 	// AfterObservation completes the raw sample of a stop or a passive read before it is reported.
 	AfterObservation(*observe.RawSample)
-	// alive: the recording ends before the thread, or its clocks go on under another number (it has called exec).
+	// alive means that the recording ends before the thread, or its clocks go on under another number (it has called
+	// exec).
 	Ended(alive bool)
 }

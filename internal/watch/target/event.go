@@ -3,7 +3,10 @@
 package target
 
 import (
+	"time"
+
 	"prywalk/internal/account/attribute"
+	"prywalk/internal/base/monotonic"
 	"prywalk/internal/base/sample"
 	"prywalk/internal/watch/observe"
 )
@@ -19,7 +22,7 @@ import (
 //     less.
 type Event struct {
 	// What is the kind of event: a type of package attribute, or one of the types below, each of which embeds such a
-	// type. nil: an observation of Thread. It has no raw sample if the thread is unchanged until now (at checkpoints,
+	// type. nil means an observation of Thread. It has no raw sample if the thread is unchanged until now (at checkpoints,
 	// refreshes, suspensions, execs). The aggregator adds the result of the walk, and the names of programs.
 	What   attribute.Event
 	Proc   *Process
@@ -28,10 +31,10 @@ type Event struct {
 	RawSample *observe.RawSample
 	Program   *Program
 
-	// Of an observation:
+	// These are of an observation.
 	UnchangedBefore sample.Unchanged // unchanged ticks before
-	StandsFor       int64            // T in package attribute, ns
-	// WalkAtOnce: the next sample needs the walk's hints, or the walk needs memory that may soon be gone.
+	StandsFor       time.Duration    // T in package attribute
+	// WalkAtOnce means that the next sample needs the walk's hints, or the walk needs memory that may soon be gone.
 	WalkAtOnce bool
 }
 
@@ -43,7 +46,7 @@ type (
 	// selects no thread of the new program.
 	Execed struct {
 		attribute.Execed
-		At int64 // CLOCK_MONOTONIC ns
+		At monotonic.Moment
 	}
 	// Renamed reports that the process has a new name, by its first thread.
 	Renamed struct{ attribute.Cut }
@@ -51,36 +54,38 @@ type (
 	CheckpointAsked struct{ attribute.Cut }
 	// RefreshAsked requests a refresh of the sinks with all before this event.
 	RefreshAsked struct{ attribute.Tick }
-	// Resumed reports that the machine was suspended for Length until At (CLOCK_MONOTONIC), ns.
+	// Resumed reports that the machine was suspended for Length until At.
 	Resumed struct {
 		attribute.Cut
-		At, Length int64
+		At     monotonic.Moment
+		Length time.Duration
 	}
 )
 
 // Started begins the events of a process.
 func (p *Process) Started() Event {
 	return Event{Proc: p, What: &attribute.ProcessStarted{
-		Process: p.ID, PID: p.Code.PID, Start: p.Code.StartTime, Parent: p.Parent, Since: p.Since, FromStart: p.FromStart,
+		Process: p.ID, PID: p.Code.PID, Start: p.Code.StartTime, Parent: p.Parent, Since: int64(p.Since),
+		FromStart: p.FromStart,
 	}}
 }
 
-// HasEnded ends the events of a process, at CLOCK_MONOTONIC at, ns.
-func (p *Process) HasEnded(at int64) Event {
-	return Event{Proc: p, What: &attribute.ProcessEnded{Process: p.ID, At: at, ProcessEnd: p.End}}
+// HasEnded ends the events of a process.
+func (p *Process) HasEnded(at monotonic.Moment) Event {
+	return Event{Proc: p, What: &attribute.ProcessEnded{Process: p.ID, At: int64(at), ProcessEnd: p.End}}
 }
 
 // Started reports a thread whose time begins before its first sample.
 func (th *Thread) Started(now sample.Reading) Event {
 	return Event{Thread: th, What: &attribute.ThreadStarted{
-		Process: th.Proc.ID, Thread: th.ID, CreatedAt: th.CreatedAt, Now: now,
+		Process: th.Proc.ID, Thread: th.ID, CreatedAt: int64(th.CreatedAt), Now: now,
 	}}
 }
 
 // HasEnded ends the events of a thread, or those of the recording.
 func (th *Thread) HasEnded(refused sample.NotStopped) Event {
 	return Event{Thread: th, What: &attribute.ThreadEnded{
-		Process: th.Proc.ID, Thread: th.ID, CreatedAt: th.CreatedAt, UnchangedBefore: th.Unchanged,
+		Process: th.Proc.ID, Thread: th.ID, CreatedAt: int64(th.CreatedAt), UnchangedBefore: th.Unchanged,
 		NotStopped: refused, End: th.End,
 	}}
 }

@@ -3,8 +3,11 @@
 package target
 
 import (
+	"time"
+
 	"golang.org/x/sys/unix"
 
+	"prywalk/internal/base/monotonic"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/watch/observe"
 )
@@ -19,12 +22,12 @@ import (
 //   - a thread that a stop does not find has not ended ([Process.IsSettled])
 
 type execState struct {
-	addressSpace uint64 // of the tracked program
-	aloneSince   uint64 // 1 + CPU time of the first thread when found alone, ns; 0: not alone
+	addressSpace uint64        // of the tracked program
+	aloneSince   time.Duration // 1 + CPU time of the first thread when found alone; 0 means not alone
 
-	// first listing without threads or of an ended address space, CLOCK_MONOTONIC ns; 0: the last had threads and a live
-	// address space
-	changingSince int64
+	// changingSince is the first listing without threads or of an ended address space; 0 means that
+	// the last had threads and a live address space.
+	changingSince monotonic.Moment
 }
 
 // FindExec reports, once, that the process runs another program than before, and opens its memory. caller is the thread
@@ -96,7 +99,7 @@ func inOtherCall(s *observe.RawSample) bool {
 //	no thread                       the calling task is getting the first thread's number
 //	the address space has ended     the new one is not open yet
 //	only the first thread is left   it may be about to replace the address space
-func (p *Process) MayBeInExec(tids []int, now int64) bool {
+func (p *Process) MayBeInExec(tids []int, now monotonic.Moment) bool {
 	state := &p.exec
 	if p.Threads.Len() <= 1 {
 		state.changingSince, state.aloneSince = 0, 0
@@ -115,12 +118,12 @@ func (p *Process) MayBeInExec(tids []int, now int64) bool {
 
 // mayBeChangingProgram reports whether an exec may still be in progress, for longestChange at most: a new program that
 // prywalk is not permitted to read never shows.
-func (p *Process) mayBeChangingProgram(now int64) bool {
+func (p *Process) mayBeChangingProgram(now monotonic.Moment) bool {
 	state := &p.exec
 	if state.changingSince == 0 {
 		state.changingSince = now
 	}
-	if now-state.changingSince >= longestChange {
+	if now.Sub(state.changingSince) >= longestChange {
 		return false
 	}
 	p.Threads.HintChange()
@@ -138,15 +141,15 @@ func (p *Process) firstThreadMayExec() bool {
 	case err != nil || procmem.ReadStat(p.Code.PID, &st) != nil:
 		return false
 	case state.aloneSince == 0:
-		state.aloneSince = clocks.CPU + 1
+		state.aloneSince = time.Duration(clocks.CPU + 1)
 		return true
 	}
-	return (st.State == 'R' || st.State == 'D') && clocks.CPU < state.aloneSince+longestExec
+	return (st.State == 'R' || st.State == 'D') && time.Duration(clocks.CPU) < state.aloneSince+longestExec
 }
 
-// CPU time between the end of the other threads and the new address space, ns: some 50 µs, and the error of a running
-// thread's clock
-const longestExec = 15e6
+// longestExec is the CPU time between the end of the other threads and the new address space: some 50 µs, and the
+// error of a running thread's clock.
+const longestExec = 15 * time.Millisecond
 
-// wall time between the end of an address space and the opening of the next one, ns
-const longestChange = 1e9
+// longestChange is the wall time between the end of an address space and the opening of the next one.
+const longestChange = time.Second

@@ -4,10 +4,11 @@ package target
 
 import (
 	"testing"
+	"time"
 
 	"prywalk/internal/code/loadedcode"
-	"prywalk/internal/host/procmem"
 	"prywalk/internal/testtargets"
+	"prywalk/ptrace"
 )
 
 // A listing is empty while the caller of exec takes the first thread's number. It has the new program's threads before
@@ -24,7 +25,7 @@ func TestAListingDuringAnExecIsNotApplied(t *testing.T) {
 	p.Threads = NewThreadList(true)
 	p.Threads.Add(&Thread{TID: pid})
 	p.Threads.Add(&Thread{TID: pid + 1})
-	now := procmem.Now()
+	now := ptrace.Now()
 	if !p.MayBeInExec(nil, now) {
 		t.Error("a listing without threads of a live process is applied")
 	}
@@ -32,9 +33,9 @@ func TestAListingDuringAnExecIsNotApplied(t *testing.T) {
 		t.Error("a listing of the tracked program is not applied")
 	}
 	p.exec.addressSpace++
-	for after, want := range map[int64]bool{0: true, longestChange / 2: true, longestChange: false} {
+	for after, want := range map[time.Duration]bool{0: true, longestChange / 2: true, longestChange: false} {
 		p.exec.changingSince = now
-		if got := p.MayBeInExec([]int{pid, pid + 1}, now+after); got != want {
+		if got := p.MayBeInExec([]int{pid, pid + 1}, now.Add(after)); got != want {
 			t.Errorf("%d ns after the first listing of another program: not applied: %v, want %v", after, got, want)
 		}
 	}

@@ -6,9 +6,11 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"prywalk/frames"
 	"prywalk/internal/base/sample"
+	"prywalk/ptrace"
 
 	"prywalk/internal/account/attribute"
 	"prywalk/internal/host/procmem"
@@ -18,14 +20,14 @@ import (
 func TestObservationsOfFrequentWakersTakeTheirShareUpToTheLongestBackoff(t *testing.T) {
 	for _, c := range []struct {
 		threads      int
-		period, want int64 // ns
+		period, want time.Duration // ns
 	}{
 		{1, 1e6, 0}, {3, 1e6, 0}, {4, 1e6, 2.56e6}, {10, 1e6, 6.4e6}, {500, 1e6, 320e6}, {1562, 1e6, 999.68e6},
 		{5000, 1e6, 1e9}, {10, 10e6, 0}, {31, 10e6, 0}, {32, 10e6, 20.48e6}, {100, 10e6, 64e6}, {5000, 10e6, 1e9},
 	} {
 		p := NewBackoffs(1)
 		p.period, p.frequentWakers = c.period, c.threads
-		sum, most := int64(0), int64(0)
+		sum, most := time.Duration(0), time.Duration(0)
 		const times = 1000
 		for range times {
 			length := p.frequentWakerBackoff()
@@ -39,7 +41,7 @@ func TestObservationsOfFrequentWakersTakeTheirShareUpToTheLongestBackoff(t *test
 		if c.want == 0 || c.want == maxFrequentWakerBackoff {
 			continue
 		}
-		if share := float64(c.threads) * frequentWakerCost / float64(mean); share > 1.05/frequentWakerShare {
+		if share := float64(c.threads) * float64(frequentWakerCost) / float64(mean); share > 1.05/frequentWakerShare {
 			t.Errorf("%d at %d ns: they take %.3f of a CPU", c.threads, c.period, share)
 		}
 	}
@@ -50,9 +52,9 @@ func TestThreadsThatWakeOftenAreFrequentWakers(t *testing.T) {
 	p := NewProcessBackoff(&Clock{})
 	th := &Thread{Proc: &Process{Backoff: p}, Observed: observe.NewThread(1, 1, nil)}
 	p.Add(th)
-	at := int64(1e9)
+	at := ptrace.Moment(1e9)
 	observed := func(asleep bool, cpu uint64) {
-		at += 10e6
+		at = at.Add(10e6)
 		c.BeginTick(1, at, 10e6)
 		c.RecordChanged(th)
 		c.RecordObservation(th, asleep, false, procmem.SchedStat{CPU: cpu, Runs: 1})
@@ -77,7 +79,7 @@ func TestThreadsThatWakeOftenAreFrequentWakers(t *testing.T) {
 	want(0, "it runs")
 	observed(true, 9)
 	want(1, "it ran")
-	at += rareWakerAfter
+	at = at.Add(rareWakerAfter)
 	c.BeginTick(2, at, 10e6)
 	c.RecordUnchanged(th)
 	want(0, "it has slept for long")
@@ -91,7 +93,7 @@ func TestThreadsThatWakeOftenAreFrequentWakers(t *testing.T) {
 func TestSleepsOfFrequentWakersHaveTheirShares(t *testing.T) {
 	for _, c := range []struct {
 		name        string
-		long, short int64
+		long, short time.Duration
 	}{
 		{"66 and 22 ms", 66e6, 22e6}, {"300 and 20 ms", 300e6, 20e6}, {"40 and 5 ms", 40e6, 5e6},
 	} {
@@ -107,8 +109,8 @@ func TestSleepsOfFrequentWakersHaveTheirShares(t *testing.T) {
 	}
 }
 
-func sleepsOf(long, short int64, threads int) float64 {
-	const period, burst = 10e6, 1e6
+func sleepsOf(long, short time.Duration, threads int) float64 {
+	const period, burst = 10 * time.Millisecond, time.Millisecond
 	rng := rand.New(rand.NewPCG(7, 9))
 	p := NewBackoffs(2)
 	p.period, p.frequentWakers = period, threads
@@ -119,21 +121,21 @@ func sleepsOf(long, short int64, threads int) float64 {
 			blocked[s.Stack] += s.Wall
 		}
 	}
-	var cpu, due int64
+	var cpu, due time.Duration
 	var samples []sample.Reading // that wait for an observation
-	length := func() int64 { return long/2 + rng.Int64N(long) }
+	length := func() time.Duration { return long/2 + time.Duration(rng.Int64N(int64(long))) }
 	ends, where := length(), stackFirst // the present sleep; a burst follows
-	sampled := int64(0)                 // in its CPU time
-	for now := int64(period); now < 3600e9; now += period - period/4 + rng.Int64N(period/2) {
+	sampled := time.Duration(0)         // in its CPU time
+	for now := period; now < 3600e9; now += period - period/4 + time.Duration(rng.Int64N(int64(period/2))) {
 		for now >= ends+burst {
 			if cpu += burst; cpu > sampled {
 				at := ends + burst - (cpu - sampled)
 				sampled += period
-				samples = append(samples, sample.Reading{Wall: at, CPU: cpu - (ends + burst - at)})
+				samples = append(samples, sample.Reading{Wall: int64(at), CPU: int64(cpu - (ends + burst - at))})
 			}
 			begins := ends + burst
 			if where == stackFirst {
-				where, ends = stackLast, begins+short/2+rng.Int64N(short)
+				where, ends = stackLast, begins+short/2+time.Duration(rng.Int64N(int64(short)))
 			} else {
 				where, ends = stackFirst, begins+length()
 			}
@@ -145,7 +147,7 @@ func sleepsOf(long, short int64, threads int) float64 {
 			ledger.Observe(at, attribute.Place{State: sample.Running, WalkEnd: frames.StopRoot}, true)
 		}
 		samples = samples[:0]
-		ledger.Observe(sample.Reading{Wall: now, CPU: cpu}, attribute.Place{
+		ledger.Observe(sample.Reading{Wall: int64(now), CPU: int64(cpu)}, attribute.Place{
 			Stack: where, State: sample.Sleeping, WalkEnd: frames.StopRoot,
 		}, false)
 		due = now + p.frequentWakerBackoff()

@@ -4,7 +4,9 @@ package target
 
 import (
 	"sync/atomic"
+	"time"
 
+	"prywalk/internal/base/monotonic"
 	"prywalk/internal/host/selfruntime"
 	"prywalk/internal/watch/observe"
 )
@@ -56,11 +58,11 @@ func (q *BatchQueue) Put(b Batch) {
 	}
 }
 
-// Waking the aggregator for a few samples costs more than walking them: they wait for handOverSamples, or handOverAfter
-// ns. Events that are soon out of date go at once, and samples of a thread that a runtime may yet name: it can end
-// before the next tick.
+// Waking the aggregator for a few samples costs more than walking them: they wait for handOverSamples, or
+// handOverAfter. Events that are soon out of date go at once, and samples of a thread that a runtime may yet name: it
+// can end before the next tick.
 const (
-	handOverAfter   = 100e6
+	handOverAfter   = 100 * time.Millisecond
 	handOverSamples = 32
 )
 
@@ -68,7 +70,7 @@ const (
 type Outbox struct {
 	queue  *BatchQueue
 	events Batch
-	last   int64 // tick, CLOCK_MONOTONIC ns
+	last   monotonic.Moment // tick
 }
 
 // NewOutbox returns an empty one.
@@ -81,8 +83,8 @@ func (o *Outbox) Len() int { return len(o.events) }
 func (o *Outbox) Add(e Event) { o.events = append(o.events, e) }
 
 // Due reports whether to hand over now.
-func (o *Outbox) Due(now int64) bool {
-	samples, wait := 0, int64(handOverAfter)
+func (o *Outbox) Due(now monotonic.Moment) bool {
+	samples, wait := 0, handOverAfter
 	for i := range o.events {
 		e := &o.events[i]
 		if e.IsSample() {
@@ -92,24 +94,25 @@ func (o *Outbox) Due(now int64) bool {
 			return true
 		}
 	}
-	return samples >= handOverSamples || now-o.last >= wait
+	return samples >= handOverSamples || now.Sub(o.last) >= wait
 }
 
-// maxWait returns how old, in ns, the last handover may be while this event is held; 0: it is handed over at once.
-func (e *Event) maxWait(now int64) int64 {
+// maxWait returns how old, the last handover may be while this event is held; 0 means that it is handed over at
+// once.
+func (e *Event) maxWait(now monotonic.Moment) time.Duration {
 	if e.What != nil {
 		return 0
 	}
-	unnamed := e.IsSample() && now-e.Thread.FirstListedAt < NameEvery && !e.Thread.NamedByRuntime.Load()
+	unnamed := e.IsSample() && now.Sub(e.Thread.FirstListedAt) < NameEvery && !e.Thread.NamedByRuntime.Load()
 	if e.IsSample() && e.WalkAtOnce || unnamed {
 		return 0
 	}
 	return handOverAfter
 }
 
-// HandOver hands the events over if there is room. tick is CLOCK_MONOTONIC ns. Sending may make the goroutine yield;
+// HandOver hands the events over if there is room. tick is. Sending may make the goroutine yield;
 // see ptrace.Pin.
-func (o *Outbox) HandOver(tick int64) {
+func (o *Outbox) HandOver(tick monotonic.Moment) {
 	if len(o.events) > 0 && o.queue.HasRoom() {
 		o.queue.Send(o.events)
 		o.events = o.queue.Get()
@@ -150,8 +153,8 @@ type Requests struct {
 
 // Request is one kind's state.
 type Request struct {
-	open atomic.Bool  // requested and not done
-	took atomic.Int64 // ns
+	open atomic.Bool // requested and not done
+	took atomic.Int64
 }
 
 // Ask opens the request.
@@ -160,12 +163,12 @@ func (r *Request) Ask() { r.open.Store(true) }
 // Open reports whether the request is open.
 func (r *Request) Open() bool { return r.open.Load() }
 
-// Took is the last one's duration, ns.
-func (r *Request) Took() int64 { return r.took.Load() }
+// Took is the last one's duration.
+func (r *Request) Took() time.Duration { return time.Duration(r.took.Load()) }
 
-// Done notes the duration, ns. again: it was repeated meanwhile, and stays open.
-func (r *Request) Done(ns int64, again bool) {
-	r.took.Store(ns)
+// Done notes the duration. again means that it was repeated meanwhile, and stays open.
+func (r *Request) Done(ns time.Duration, again bool) {
+	r.took.Store(int64(ns))
 	r.open.Store(again)
 }
 

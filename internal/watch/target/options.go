@@ -58,11 +58,12 @@ type SamplingOptions struct {
 	// Checkpoint is called on the aggregator's goroutine, periodically and on request; all time until then is
 	// attributed. What takes longer than a few ms belongs into [Checkpointing.InBackground].
 	Checkpoint func(Checkpointing)
-	// CheckpointEvery is the least time between periodic checkpoints; 0: none.
+	// CheckpointEvery is the least time between periodic checkpoints; 0 means none.
 	CheckpointEvery time.Duration
 
 	// Sinks take final intervals, on the aggregator's goroutine. A profile.Watcher also takes open ones, and a
-	// profile.Cutter can cut them, at least WatchEvery apart, and at most WatchWithin (0: 20 s) however long they take.
+	// profile.Cutter can cut them, at least WatchEvery apart, and at most WatchWithin (0 means 20 s) however long they
+	// take.
 	Sinks                   []profile.Sink
 	WatchEvery, WatchWithin time.Duration
 

@@ -5,9 +5,11 @@ package target
 import (
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"prywalk/frames"
 	"prywalk/internal/account/attribute"
+	"prywalk/internal/base/monotonic"
 	"prywalk/internal/base/sample"
 	"prywalk/internal/code/loadedcode"
 	"prywalk/internal/host/procmem"
@@ -17,25 +19,25 @@ import (
 
 // Process is a process from its discovery to its last interval.
 type Process struct {
-	// NewProcess sets these. Child: a sampled process has started it, and its time counts from its start. Parent is the
-	// parent's process id at discovery, 0 if unknown.
+	// NewProcess sets these. Child means that a sampled process has started it, and its time counts from its start. Parent
+	// is the parent's process id at discovery, 0 if unknown.
 	Code    *loadedcode.Process
 	Child   bool
 	Parent  int
-	TaskDir *procmem.TaskDir // /proc/PID/task, which the tracer closes; nil: it has ended
+	TaskDir *procmem.TaskDir // /proc/PID/task, which the tracer closes; nil means that it has ended
 
-	// The tracer writes these before the process's first event. FromStart: all its time lies within the recording.
-	// Since is the start of its account, CLOCK_MONOTONIC ns.
+	// The tracer writes these before the process's first event. FromStart means that all its time lies within the
+	// recording. Since is the start of its account.
 	ID        sample.ProcessID
 	FromStart bool
-	Since     int64
+	Since     monotonic.Moment
 
 	// The aggregator writes these, and the tracer reads them at any time, and resets otherMemory.
 	Plans         observe.Plans
-	otherMemory   atomic.Pointer[observe.OtherMemory] // nil: taken
+	otherMemory   atomic.Pointer[observe.OtherMemory] // nil means taken
 	firstCopy     atomic.Int64
 	firstStackEnd atomic.Uint64
-	codeFreedAt   atomic.Int64 // CLOCK_MONOTONIC ns; 0: never
+	codeFreedAt   atomic.Int64 // 0 means never
 	lack          atomic.Int64 // a [SampleLack]; the tracer raises it, too
 
 	// Only the tracer and its engine use these.
@@ -61,12 +63,12 @@ type EndedReport struct {
 	Known    bool // the time before the recording
 	Complete bool
 	Pending  bool
-	Next     int64 // earliest time of the next report, CLOCK_MONOTONIC ns
+	Next     monotonic.Moment // earliest time of the next report
 }
 
 // ThreadListTail is the last reading of the end of a list of threads.
 type ThreadListTail struct {
-	ReadAt    int64 // CLOCK_MONOTONIC ns
+	ReadAt    monotonic.Moment
 	Creations int64 // of tasks on this machine, until then
 }
 
@@ -114,26 +116,25 @@ func (p *Process) ResetForProgram() {
 // SetFirstCopy sets FirstCopy.
 func (p *Process) SetFirstCopy(n int64) { p.firstCopy.Store(n) }
 
-// FirstCopy returns the bytes of the first thread's stack in its first sample; 0: unknown.
+// FirstCopy returns the bytes of the first thread's stack in its first sample; 0 means unknown.
 func (p *Process) FirstCopy() int64 { return p.firstCopy.Load() }
 
-// FirstStackEnd is the end of the first thread's stack; 0: not copied while the thread is on another.
+// FirstStackEnd is the end of the first thread's stack; 0 means not copied while the thread is on another.
 func (p *Process) FirstStackEnd() frames.Addr { return p.firstStackEnd.Load() }
 
-// SetOtherMemory sets what observations copy besides stacks; nil: nothing.
+// SetOtherMemory sets what observations copy besides stacks; nil means nothing.
 func (p *Process) SetOtherMemory(other observe.OtherMemory) { p.otherMemory.Store(&other) }
 
-// codeFreedFor is how long samples are walked at once after a freed function was found, ns.
-const codeFreedFor = 1e9
+// codeFreedFor is how long samples are walked at once after a freed function was found.
+const codeFreedFor = time.Second
 
-// CodeFreed records that a walk at CLOCK_MONOTONIC walkedAt, ns, found a function that was freed since the sample.
-func (p *Process) CodeFreed(walkedAt int64) { raise(&p.codeFreedAt, walkedAt) }
+// CodeFreed records that a walk at walkedAt found a function that was freed since the sample.
+func (p *Process) CodeFreed(walkedAt monotonic.Moment) { raise(&p.codeFreedAt, int64(walkedAt)) }
 
-// WalkAtOnce reports whether samples are handed over at once: a walk found a freed function in the second before
-// CLOCK_MONOTONIC now, ns.
-func (p *Process) WalkAtOnce(now int64) bool {
-	at := p.codeFreedAt.Load()
-	return at != 0 && now-at < codeFreedFor
+// WalkAtOnce reports whether samples are handed over at once: a walk found a freed function in the second before now.
+func (p *Process) WalkAtOnce(now monotonic.Moment) bool {
+	at := monotonic.Moment(p.codeFreedAt.Load())
+	return at != 0 && now.Sub(at) < codeFreedFor
 }
 
 // UpdateOtherMemory takes the plan of memory besides stacks, which changes after an exec or a change of mappings.
@@ -150,38 +151,38 @@ func (p *Process) UpdateOtherMemory() {
 
 // Clock is a process's CPU time at its last reading.
 type Clock struct {
-	First     uint64 // when sampling began, ns
-	Now       uint64 // ns
-	ReadAt    int64  // tick, CLOCK_MONOTONIC ns
+	First     time.Duration // when sampling began
+	Now       time.Duration
+	ReadAt    monotonic.Moment // tick
 	Valid     bool
-	ChangedAt int64 // CLOCK_MONOTONIC ns
+	ChangedAt monotonic.Moment
 }
 
-// CPUTime returns the CPU time since sampling began, ns.
-func (c *Clock) CPUTime() int64 { return int64(c.Now - c.First) }
+// CPUTime returns the CPU time since sampling began.
+func (c *Clock) CPUTime() time.Duration { return c.Now - c.First }
 
-// To read a process's clock the kernel goes through all its threads, clockCost ns each, for at most 1/clockShare of the
+// To read a process's clock the kernel goes through all its threads, clockCost each, for at most 1/clockShare of the
 // time of each process.
 const (
-	clockCost  = 120
+	clockCost  = 120 * time.Nanosecond
 	clockShare = 512
-	clockEvery = 4e6 // ns between readings while no thread is backed off
+	clockEvery = 4 * time.Millisecond // between readings while no thread is backed off
 )
 
 // ClockDue reports whether the clock may be read.
-func (p *Process) ClockDue(now int64) bool {
-	return now-p.Clock.ReadAt >= int64(p.Threads.Listed())*clockCost*clockShare
+func (p *Process) ClockDue(now monotonic.Moment) bool {
+	return now.Sub(p.Clock.ReadAt) >= time.Duration(p.Threads.Listed())*clockCost*clockShare
 }
 
 // ReadClockIfDue reads the clock at a tick if it is needed. alive is as in ReadClock.
-func (p *Process) ReadClockIfDue(now int64, alive bool) {
-	if p.ClockDue(now) && (p.Backoff.AnyBackedOff() || now-p.Clock.ReadAt >= clockEvery) {
+func (p *Process) ReadClockIfDue(now monotonic.Moment, alive bool) {
+	if p.ClockDue(now) && (p.Backoff.AnyBackedOff() || now.Sub(p.Clock.ReadAt) >= clockEvery) {
 		p.ReadClockAt(now, alive)
 	}
 }
 
 // ReadClockAt reads the clock at a tick. alive is as in ReadClock.
-func (p *Process) ReadClockAt(now int64, alive bool) {
+func (p *Process) ReadClockAt(now monotonic.Moment, alive bool) {
 	before := p.Clock.Now
 	p.ReadClock(alive)
 	p.Clock.ReadAt = now
@@ -200,7 +201,7 @@ func (p *Process) ReadClock(alive bool) {
 	cpu, err := procmem.ProcessCPU(p.Code.PID)
 	c.Valid = err == nil
 	if c.Valid {
-		c.Now = max(c.Now, cpu)
+		c.Now = max(c.Now, time.Duration(cpu))
 	}
 }
 
@@ -229,7 +230,7 @@ func (p *Process) SchedStat(th *Thread, tid int) (procmem.SchedStat, error) {
 
 // Program is the program of an untracked process. After [Program.Freeze] another goroutine may read it.
 type Program struct {
-	// CodeOwner is the tracked process whose code it runs since the fork; nil: it has called exec.
+	// CodeOwner is the tracked process whose code it runs since the fork; nil means that it has called exec.
 	CodeOwner *Process
 	Name      string
 	Maps      []loadedcode.MapsLine // of code

@@ -38,7 +38,7 @@ var lackNotes = [NumSampleLacks]struct{ what, why string }{
 	LacksFrames:      {"Python, PHP or Ruby program", "whose frames are outside of the stack"},
 }
 
-// NeedsStops reports that such a process is stopped. mayFallBack: prywalk, not the user, chooses the engine.
+// NeedsStops reports that such a process is stopped. mayFallBack means that prywalk, not the user, chooses the engine.
 func (s SampleLack) NeedsStops(mayFallBack bool) bool {
 	return s >= LacksSamples || mayFallBack && s != LacksNothing
 }

@@ -2,7 +2,11 @@
 
 package target
 
-import "testing"
+import (
+	"testing"
+
+	"prywalk/ptrace"
+)
 
 func TestTheMostSevereFallbackReasonStays(t *testing.T) {
 	var p Process
@@ -17,14 +21,15 @@ func TestTheMostSevereFallbackReasonStays(t *testing.T) {
 }
 
 func TestSamplesAreWalkedAtOnceForASecondAfterTheLatestFreedFunction(t *testing.T) {
-	const early, late, second = 5e9, 6e9, codeFreedFor
+	const early, late ptrace.Moment = 5e9, 6e9
+	const second = codeFreedFor
 	var p Process
 	if p.WalkAtOnce(early) {
 		t.Error("before the first")
 	}
-	for _, at := range []int64{late, early} {
+	for _, at := range []ptrace.Moment{late, early} {
 		p.CodeFreed(at)
-		if !p.WalkAtOnce(late+second-1) || p.WalkAtOnce(late+second) {
+		if !p.WalkAtOnce(late.Add(second).Add(-1)) || p.WalkAtOnce(late.Add(second)) {
 			t.Error("not for a second after the latest")
 		}
 	}

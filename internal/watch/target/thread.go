@@ -4,8 +4,10 @@ package target
 
 import (
 	"sync/atomic"
+	"time"
 
 	"prywalk/internal/account/attribute"
+	"prywalk/internal/base/monotonic"
 	"prywalk/internal/base/sample"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/watch/observe"
@@ -14,13 +16,13 @@ import (
 // Thread is a thread from its first listing to its last interval.
 type Thread struct {
 	// The tracer writes these before the thread's first event.
-	ID            sample.ThreadID // 0: several threads
+	ID            sample.ThreadID // 0 means several threads
 	Proc          *Process
 	TID           int
-	Name          string          // the kernel's, at the first listing
-	FirstListedAt int64           // CLOCK_MONOTONIC ns
-	CreatedAt     int64           // CLOCK_MONOTONIC ns; 0: its creation was not observed
-	Observed      *observe.Thread // the tracer's, but for its Feedback
+	Name          string // the kernel's, at the first listing
+	FirstListedAt monotonic.Moment
+	CreatedAt     monotonic.Moment // 0 means that its creation was not observed
+	Observed      *observe.Thread  // the tracer's, but for its Feedback
 
 	// NamedByRuntime reports that the aggregator has the thread's name from a runtime.
 	NamedByRuntime atomic.Bool
@@ -45,9 +47,9 @@ type Thread struct {
 // WalkPart is what the aggregator knows of a thread.
 type WalkPart struct {
 	Begun      bool
-	Name, Role string // as last read; Role "": unknown
-	NameReadAt int64  // CLOCK_MONOTONIC ns
-	InnerTID   int    // in its own pid namespace
+	Name, Role string // as last read; Role "" means unknown
+	NameReadAt monotonic.Moment
+	InnerTID   int // in its own pid namespace
 	// What the thread waited for at the last sample, and the thread that owns it, as in a recording.
 	WaitsFor string
 	Owner    int
@@ -59,10 +61,11 @@ type WalkPart struct {
 type LastFile struct {
 	Link string
 	Text string
-	At   int64 // CLOCK_MONOTONIC ns
+	At   monotonic.Moment
 }
 
-// PassReading is a thread's clocks in the last pass over all threads of the process that has read them; number 0: none.
+// PassReading is a thread's clocks in the last pass over all threads of the process that has read them; number 0 means
+// none.
 type PassReading struct {
 	Number int64
 	Clocks procmem.SchedStat
@@ -71,8 +74,8 @@ type PassReading struct {
 // IsSince reports whether the pass is pass or a later one.
 func (r *PassReading) IsSince(pass int64) bool { return r.Number >= pass }
 
-// NameEvery is the greatest age of a name, ns: programs name threads after starting them.
-const NameEvery = 1e9
+// NameEvery is the greatest age of a name: programs name threads after starting them.
+const NameEvery = time.Second
 
 // IsFirst reports whether it is the process's first thread.
 func (th *Thread) IsFirst() bool { return th.TID == th.Proc.Code.PID }

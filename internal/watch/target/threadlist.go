@@ -5,7 +5,9 @@ package target
 import (
 	"bytes"
 	"slices"
+	"time"
 
+	"prywalk/internal/base/monotonic"
 	"prywalk/internal/host/procmem"
 )
 
@@ -15,10 +17,10 @@ type ThreadList struct {
 	inOrder  []*Thread // with those ended since the last listing
 	rejected map[int]rejected
 
-	// of the last listing:
+	// These are of the last listing.
 	tids       []int
-	listedAt   int64  // CLOCK_MONOTONIC ns; 0: the next one is due
-	clockThen  uint64 // ns
+	listedAt   monotonic.Moment // 0 means that the next one is due
+	clockThen  time.Duration
 	generation int64
 	startKnown bool
 
@@ -28,20 +30,20 @@ type ThreadList struct {
 
 // rejected is a thread that is not selected by its name.
 type rejected struct {
-	since   int64 // CLOCK_MONOTONIC ns
-	retryAt int64 // a name may be set late; CLOCK_MONOTONIC ns
-	old     bool  // older than the recording
+	since   monotonic.Moment
+	retryAt monotonic.Moment // a name may be set late;
+	old     bool             // older than the recording
 }
 
 const (
-	listEvery = 50e6 // ns, without a hint
-	listIdle  = 1e9  // ns, of an idle process
-	listCost  = 500  // ns of the kernel for each thread
+	listEvery = 50 * time.Millisecond // without a hint
+	listIdle  = time.Second           // of an idle process
+	listCost  = 500 * time.Nanosecond // of the kernel for each thread
 	// Listings of a process take at most 1/listShare of the time; without a hint, those of all together a fourth of that.
 	listShare = 128
 )
 
-// NewThreadList returns an empty list. fromStart: all threads began within the recording.
+// NewThreadList returns an empty list. fromStart means that all threads began within the recording.
 func NewThreadList(fromStart bool) ThreadList {
 	return ThreadList{byTID: map[int]*Thread{}, startKnown: fromStart}
 }
@@ -62,20 +64,20 @@ func (list *ThreadList) Listed() int { return len(list.tids) }
 func (list *ThreadList) KnowsStart() bool { return list.startKnown }
 
 // Due reports whether to list the threads. clock is the process's, allThreads the number of threads of all processes.
-func (list *ThreadList) Due(now int64, clock *Clock, allThreads int) bool {
+func (list *ThreadList) Due(now monotonic.Moment, clock *Clock, allThreads int) bool {
 	if list.listedAt == 0 {
 		return true
 	}
-	since := now - list.listedAt
+	since := now.Sub(list.listedAt)
 	idle := clock.Valid && clock.Now == list.clockThen
 	if !list.changeHinted && idle && since < listIdle {
 		return false
 	}
 	const apart = listCost * listShare
-	if list.changeHinted && since >= int64(len(list.tids))*apart {
+	if list.changeHinted && since >= time.Duration(len(list.tids))*apart {
 		return true
 	}
-	return since >= max(listEvery, 4*apart*int64(max(allThreads, len(list.tids))))
+	return since >= max(listEvery, 4*apart*time.Duration(max(allThreads, len(list.tids))))
 }
 
 // MakeDue makes the next listing due.
@@ -84,8 +86,8 @@ func (list *ThreadList) MakeDue() { list.listedAt = 0 }
 // HintChange notes that the list may have changed.
 func (list *ThreadList) HintChange() { list.changeHinted = true }
 
-// Read begins a listing, and returns the threads in the kernel's order. cpu is the process's clock, ns.
-func (list *ThreadList) Read(dir *procmem.TaskDir, now int64, cpu uint64) (tids []int, err error) {
+// Read begins a listing, and returns the threads in the kernel's order. cpu is the process's clock.
+func (list *ThreadList) Read(dir *procmem.TaskDir, now monotonic.Moment, cpu time.Duration) (tids []int, err error) {
 	list.listedAt = now
 	list.clockThen = cpu
 	list.changeHinted = false
@@ -132,7 +134,7 @@ func (list *ThreadList) Remove(th *Thread) {
 }
 
 // Reject notes that a thread is not selected by its name.
-func (list *ThreadList) Reject(tid int, now int64) {
+func (list *ThreadList) Reject(tid int, now monotonic.Moment) {
 	if list.rejected == nil {
 		list.rejected = map[int]rejected{}
 	}
@@ -140,12 +142,14 @@ func (list *ThreadList) Reject(tid int, now int64) {
 	if entry.since == 0 {
 		entry.since, entry.old = now, !list.startKnown
 	}
-	entry.retryAt = now + min(now-entry.since, NameEvery)
+	entry.retryAt = now.Add(min(now.Sub(entry.since), NameEvery))
 	list.rejected[tid] = entry
 }
 
 // Rejects reports whether a thread was rejected, and its name is not read again yet.
-func (list *ThreadList) Rejects(tid int, now int64) bool { return now < list.rejected[tid].retryAt }
+func (list *ThreadList) Rejects(tid int, now monotonic.Moment) bool {
+	return now < list.rejected[tid].retryAt
+}
 
 // ForgetAllRejected follows an exec.
 func (list *ThreadList) ForgetAllRejected() { clear(list.rejected) }

@@ -5,6 +5,9 @@ package target
 import (
 	"fmt"
 	"testing"
+	"time"
+
+	"prywalk/ptrace"
 )
 
 func TestRejectedThreadsThatEndedAreForgotten(t *testing.T) {
@@ -19,11 +22,11 @@ func TestRejectedThreadsThatEndedAreForgotten(t *testing.T) {
 }
 
 func TestThreadsAreListedAtEachHintWithinTheShareAndSeldomOfAnIdleProcess(t *testing.T) {
-	const apart, listed = listCost * listShare, 7e9
+	const apart, listed = listCost * listShare, ptrace.Moment(7e9)
 	moved, still, unknown := &Clock{Valid: true, Now: 6}, &Clock{Valid: true, Now: 5}, &Clock{Now: 5}
 	for _, c := range []struct {
 		what    string
-		since   int64 // from then on a listing is due
+		since   time.Duration // from then on a listing is due
 		clock   *Clock
 		hinted  bool
 		threads int // of the last listing
@@ -40,7 +43,7 @@ func TestThreadsAreListedAtEachHintWithinTheShareAndSeldomOfAnIdleProcess(t *tes
 		{"a hint of many threads", 1000 * apart, moved, true, 1000, 1000},
 	} {
 		list := ThreadList{listedAt: listed, clockThen: 5, changeHinted: c.hinted, tids: make([]int, c.threads)}
-		if list.Due(listed+c.since-1, c.clock, c.all) || !list.Due(listed+c.since, c.clock, c.all) {
+		if list.Due(listed.Add(c.since).Add(-1), c.clock, c.all) || !list.Due(listed.Add(c.since), c.clock, c.all) {
 			t.Errorf("%s: a listing is not due from %d ns on", c.what, c.since)
 		}
 		if list.MakeDue(); !list.Due(listed, c.clock, c.all) {
@@ -52,9 +55,9 @@ func TestThreadsAreListedAtEachHintWithinTheShareAndSeldomOfAnIdleProcess(t *tes
 // A name may be set late: a young thread's is soon read again, an old one's after a second.
 func TestTheNameOfARejectedThreadIsReadAgain(t *testing.T) {
 	list := NewThreadList(true)
-	for _, c := range []struct{ at, again int64 }{{5, 5}, {6, 7}, {15, 25}, {8e9, 9e9}} {
+	for _, c := range []struct{ at, again ptrace.Moment }{{5, 5}, {6, 7}, {15, 25}, {8e9, 9e9}} {
 		list.Reject(7, c.at)
-		if c.again > c.at && !list.Rejects(7, c.again-1) || list.Rejects(7, c.again) {
+		if c.again > c.at && !list.Rejects(7, c.again.Add(-1)) || list.Rejects(7, c.again) {
 			t.Errorf("rejected at %d: its name is not read again from %d on", c.at, c.again)
 		}
 	}
@@ -105,7 +108,7 @@ func TestAnEndedThreadStaysUntilTheNextListing(t *testing.T) {
 
 func TestAProcesssClockIsReadWithinItsShare(t *testing.T) {
 	p := &Process{Threads: ThreadList{tids: make([]int, 10)}, Clock: Clock{ReadAt: 7, First: 3, Now: 5}}
-	const from = 7 + 10*clockCost*clockShare
+	const from = ptrace.Moment(7 + 10*clockCost*clockShare)
 	if p.ClockDue(from-1) || !p.ClockDue(from) {
 		t.Errorf("the clock is not due from %d on", int64(from))
 	}

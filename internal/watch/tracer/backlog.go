@@ -3,8 +3,9 @@
 package tracer
 
 import (
+	"time"
+
 	"prywalk/internal/account/runstats"
-	"prywalk/internal/host/procmem"
 	"prywalk/internal/watch/target"
 	"prywalk/ptrace"
 )
@@ -13,8 +14,8 @@ import (
 type backlog struct {
 	shared    *target.SharedState
 	stops     *stops
-	pausedFor int64 // in the tick, ns
-	maxBytes  int64 // most bytes that waited
+	pausedFor time.Duration // in the tick
+	maxBytes  int64         // most bytes that waited
 }
 
 const (
@@ -25,16 +26,16 @@ const (
 	// to a bound of their own (package perfengine).
 	MaxBacklog    = 64 << 20
 	handOverEarly = 64
-	// CatchUpFor bounds the pauses of one tick, ns; catchUpStep is one.
-	CatchUpFor  = 1e9
-	catchUpStep = 200e3
+	// CatchUpFor bounds the pauses of one tick; catchUpStep is one.
+	CatchUpFor  = time.Second
+	catchUpStep = 200 * time.Microsecond
 )
 
 func (b *backlog) beginTick() { b.pausedFor = 0 }
 
 // isFull reports whether the aggregator is far behind, or a garbage collection is due.
-func (b *backlog) isFull(now int64) bool {
-	return !b.shared.Queue.HasRoom() || b.shared.Pool.BytesWaiting() > MaxBacklog || b.shared.Garbage.Draining(now)
+func (b *backlog) isFull(now ptrace.Moment) bool {
+	return !b.shared.Queue.HasRoom() || b.shared.Pool.BytesWaiting() > MaxBacklog || b.shared.Garbage.Draining(int64(now))
 }
 
 // roomForCopy reports whether a further stack may be copied. It may pause.
@@ -47,8 +48,8 @@ func (b *backlog) roomForCopy() bool {
 	if waiting > SomeBacklog && b.shared.Tick.Copies > SomeBacklog {
 		for b.pausedFor < CatchUpFor && b.shared.Pool.BytesWaiting() > SomeBacklog/2 {
 			b.handOver()
-			began := procmem.Now()
-			b.pausedFor += b.stops.pause(began+catchUpStep) - began
+			began := ptrace.Now()
+			b.pausedFor += b.stops.pause(began.Add(catchUpStep)).Sub(began)
 		}
 	}
 	return b.shared.Ending || b.shared.Pool.BytesWaiting() <= MaxBacklog

@@ -5,17 +5,17 @@ package tracer
 import (
 	"testing"
 
-	"prywalk/internal/host/procmem"
 	"prywalk/internal/watch/observe"
 	"prywalk/internal/watch/perfevents"
+	"prywalk/ptrace"
 )
 
 func TestOnlyCopiesThatWaitForTheirWalksKeepTicksAway(t *testing.T) {
 	onTicks(t, observe.ModeAuto, func(tick func(), c *Tracer) {
 		tick()
 		makesTick := func() bool {
-			before, now := c.shared.Tick.Number, procmem.Now()
-			c.makeTick(now, now+5e6)
+			before, now := c.shared.Tick.Number, ptrace.Now()
+			c.makeTick(now, now.Add(5e6))
 			return c.shared.Tick.Number != before
 		}
 		var kept []*observe.RawSample // of threads whose clocks only a tick reads

@@ -5,14 +5,15 @@ package tracer
 import (
 	"strconv"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/account/attribute"
-	"prywalk/internal/host/procmem"
 	"prywalk/internal/testtargets"
 	"prywalk/internal/watch/observe"
 	"prywalk/internal/watch/target"
+	"prywalk/ptrace"
 )
 
 func TestSamplesAtWithheldTicksAreChargedBeforeTheNextDecision(t *testing.T) {
@@ -60,7 +61,7 @@ func TestFirstTicksWithALimitObserveAPartOfTheThreads(t *testing.T) {
 				return
 			}
 			before := c.counts.attempted
-			c.observeLast(procmem.Now())
+			c.observeLast(ptrace.Now())
 			if n := c.counts.attempted - before; n < threads {
 				t.Errorf("%d of %d threads observed at the end: the others' time since then is lost", n, threads)
 			}
@@ -71,7 +72,7 @@ func TestFirstTicksWithALimitObserveAPartOfTheThreads(t *testing.T) {
 func TestEndOfAProcessInAWithheldTickIsOfThatTick(t *testing.T) {
 	onTicksOf(t, target.SamplingOptions{Freq: 99, MaxOverhead: 0.01}, func(tick func(), c *Tracer) {
 		tick()
-		c.stops.finishUntil(procmem.Now() + int64(testtargets.Patience))
+		c.stops.finishUntil(ptrace.Now().Add(testtargets.Patience))
 		c.pace.budget.addStop(1e12)
 		p := c.tracked.procs[0]
 		if err := unix.Kill(p.Code.PID, unix.SIGKILL); err != nil {
@@ -87,8 +88,8 @@ func TestEndOfAProcessInAWithheldTickIsOfThatTick(t *testing.T) {
 			for _, e := range <-c.shared.Queue.Batches() {
 				if ended, ok := e.What.(*attribute.ProcessEnded); ok {
 					ends++
-					if ended.At != now {
-						t.Errorf("the end is %d ns before the tick that found it", now-ended.At)
+					if ptrace.Moment(ended.At) != now {
+						t.Errorf("the end is %d ns before the tick that found it", now.Add(-time.Duration(ended.At)))
 					}
 				}
 			}

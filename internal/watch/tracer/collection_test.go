@@ -49,8 +49,8 @@ func TestCollectionDoesNotWaitForTheEndOfAWait(t *testing.T) {
 			ptrace.Unpin()
 		},
 		"pauses":               func(l *late) { l.breathe() },
-		"a tick":               func(l *late) { l.c.tick(procmem.Now(), l.until) },
-		"a tick without stops": func(l *late) { l.c.withheldTick(procmem.Now(), l.until) },
+		"a tick":               func(l *late) { l.c.tick(ptrace.Now(), l.until) },
+		"a tick without stops": func(l *late) { l.c.withheldTick(ptrace.Now(), l.until) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			done := make(chan struct{})
@@ -65,17 +65,17 @@ func TestCollectionDoesNotWaitForTheEndOfAWait(t *testing.T) {
 
 // A signal ends the sleep after the collection.
 func TestCollectionDoesNotWaitForTheEndOfASleep(t *testing.T) {
-	for name, sleep := range map[string]func(ctx context.Context, c *Tracer, ctl *ptrace.Controller, until int64){
-		"between ticks": func(ctx context.Context, _ *Tracer, ctl *ptrace.Controller, until int64) {
+	for name, sleep := range map[string]func(ctx context.Context, c *Tracer, ctl *ptrace.Controller, until ptrace.Moment){
+		"between ticks": func(ctx context.Context, _ *Tracer, ctl *ptrace.Controller, until ptrace.Moment) {
 			sleepUntil(ctx, ctl, until)
 		},
-		"of the controller": func(_ context.Context, _ *Tracer, ctl *ptrace.Controller, until int64) {
+		"of the controller": func(_ context.Context, _ *Tracer, ctl *ptrace.Controller, until ptrace.Moment) {
 			ctl.Sleeper.SleepUntil(ptrace.Moment(until))
 		},
-		"pinned naps": func(ctx context.Context, c *Tracer, _ *ptrace.Controller, until int64) {
+		"pinned naps": func(ctx context.Context, c *Tracer, _ *ptrace.Controller, until ptrace.Moment) {
 			ptrace.Pin()
-			for ctx.Err() == nil && procmem.Now() < until {
-				c.shared.Observer.Preemption().Nap(procmem.Now() + 1e6)
+			for ctx.Err() == nil && ptrace.Now() < until {
+				c.shared.Observer.Preemption().Nap(ptrace.Now().Add(1e6))
 			}
 			ptrace.Unpin()
 		},
@@ -100,7 +100,7 @@ func TestCollectionDoesNotWaitForTheEndOfASleep(t *testing.T) {
 					cancel()
 					_ = unix.Tgkill(os.Getpid(), tid, alarmSignal)
 				}()
-				if sleep(ctx, c, ctl, procmem.Now()+int64(attendWithin)); !isOver(done) {
+				if sleep(ctx, c, ctl, ptrace.Now().Add(attendWithin)); !isOver(done) {
 					t.Error("the collection has waited for the end of the sleep")
 				}
 				bounded.Receive(t, "the collection ends", done)
@@ -126,12 +126,12 @@ func TestCollectionThatBeginsAtAnyPointOfATickEnds(t *testing.T) {
 				c.shared.Observer = observe.New(ctl, c.shared.Pool, observe.ModeAlwaysStop)
 				defer c.shared.Observer.Close()
 				c.tracked.trackProcess(p)
-				defer func() { c.observeLast(procmem.Now()) }()
-				for end := procmem.Now() + int64(attendWithin); e.done == nil || !isOver(e.done); {
+				defer func() { c.observeLast(ptrace.Now()) }()
+				for end := ptrace.Now().Add(attendWithin); e.done == nil || !isOver(e.done); {
 					now, next := c.scheduleTick()
 					c.tick(now, next)
 					c.afterTick(now)
-					if now >= end {
+					if now >= ptrace.Moment(end) {
 						t.Errorf("begun: %v; not ended in %v of ticks", e.done != nil, attendWithin)
 						return
 					}
@@ -161,17 +161,20 @@ func (e *collectingEngine) reach(point string) {
 		return
 	}
 	e.done = collected()
-	procmem.SleepUntil(procmem.Now() + 1e6) // the other goroutine may run
+	procmem.SleepUntil(int64(ptrace.Now().Add(1e6))) // the other goroutine may run
 }
 
-func (e *collectingEngine) BeginTick(now int64, withheld bool) {
+func (e *collectingEngine) BeginTick(now ptrace.Moment, withheld bool) {
 	e.reach("BeginTick")
 	e.toyRunning.BeginTick(now, withheld)
 }
-func (e *collectingEngine) DrainAll(now int64) { e.reach("DrainAll"); e.toyRunning.DrainAll(now) }
-func (e *collectingEngine) DrainIfDue() bool   { e.reach("DrainIfDue"); return e.toyRunning.DrainIfDue() }
-func (e *collectingEngine) EndTick()           { e.reach("EndTick"); e.toyRunning.EndTick() }
-func (e *collectingEngine) SetRate(now int64, rate float64) {
+func (e *collectingEngine) DrainAll(now ptrace.Moment) {
+	e.reach("DrainAll")
+	e.toyRunning.DrainAll(now)
+}
+func (e *collectingEngine) DrainIfDue() bool { e.reach("DrainIfDue"); return e.toyRunning.DrainIfDue() }
+func (e *collectingEngine) EndTick()         { e.reach("EndTick"); e.toyRunning.EndTick() }
+func (e *collectingEngine) SetRate(now ptrace.Moment, rate float64) {
 	e.reach("SetRate")
 	e.toyRunning.SetRate(now, rate)
 }

@@ -8,6 +8,7 @@ import (
 
 	"prywalk/internal/account/attribute"
 	"prywalk/internal/watch/target"
+	"prywalk/ptrace"
 )
 
 // Control passes requests to a tracer. It is safe for concurrent use.
@@ -17,7 +18,7 @@ type Control struct {
 	holdAsked       atomic.Bool
 	holding         atomic.Bool
 	thread          atomic.Int64 // ID of the OS thread; 0 before the start
-	firstTick       atomic.Int64 // CLOCK_MONOTONIC ns; 0 before it
+	firstTick       atomic.Int64 // 0 before it
 
 	mu       sync.Mutex
 	progress Progress
@@ -55,8 +56,8 @@ func (c *Control) Held() bool { return c.holding.Load() }
 // Thread returns the ID of the tracer's OS thread, 0 before the start.
 func (c *Control) Thread() int { return int(c.thread.Load()) }
 
-// FirstTick returns the time of the first tick (CLOCK_MONOTONIC, ns), 0 before it.
-func (c *Control) FirstTick() int64 { return c.firstTick.Load() }
+// FirstTick returns the time of the first tick, 0 before it.
+func (c *Control) FirstTick() ptrace.Moment { return ptrace.Moment(c.firstTick.Load()) }
 
 // Progress has the counts up to the last tick.
 type Progress struct {
@@ -86,22 +87,21 @@ func (c *Control) publish(p *Progress) {
 }
 
 type requests struct {
-	open    *target.Requests
-	out     *target.Outbox
-	opts    *target.SamplingOptions
-	tracked *tracked
-	backlog *backlog
-	// CLOCK_MONOTONIC ns
-	checkpointed, refreshed int64
+	open                    *target.Requests
+	out                     *target.Outbox
+	opts                    *target.SamplingOptions
+	tracked                 *tracked
+	backlog                 *backlog
+	checkpointed, refreshed ptrace.Moment
 }
 
-// Least distance of checkpoints and of refreshes, in durations of the last one.
+// These are the least distances of checkpoints and of refreshes, in durations of the last one.
 const (
 	checkpointPart = 20
 	refreshPart    = 200
 )
 
-func (r *requests) addDue(now int64, asked bool) {
+func (r *requests) addDue(now ptrace.Moment, asked bool) {
 	if request := &r.open.Checkpoint; asked || r.checkpointDue(now) {
 		request.Ask()
 		r.add(&target.CheckpointAsked{})
@@ -109,12 +109,12 @@ func (r *requests) addDue(now int64, asked bool) {
 	}
 	if request := &r.open.Refresh; r.refreshDue(now) {
 		request.Ask()
-		r.add(&target.RefreshAsked{Tick: attribute.Tick{At: now}})
+		r.add(&target.RefreshAsked{Tick: attribute.Tick{At: int64(now)}})
 		r.refreshed = now
 	}
 }
 
-func (r *requests) begin(now int64) { r.checkpointed, r.refreshed = now, now }
+func (r *requests) begin(now ptrace.Moment) { r.checkpointed, r.refreshed = now, now }
 
 func (r *requests) add(what attribute.Event) {
 	r.tracked.reportAllUnchanged()
@@ -122,16 +122,16 @@ func (r *requests) add(what attribute.Event) {
 	r.backlog.handOver() // or after a later tick, if the aggregator is far behind
 }
 
-func (r *requests) checkpointDue(now int64) bool {
-	every, request := int64(r.opts.CheckpointEvery), &r.open.Checkpoint
-	return every > 0 && !request.Open() && now-r.checkpointed > max(every, checkpointPart*request.Took())
+func (r *requests) checkpointDue(now ptrace.Moment) bool {
+	every, request := r.opts.CheckpointEvery, &r.open.Checkpoint
+	return every > 0 && !request.Open() && now.Sub(r.checkpointed) > max(every, checkpointPart*request.Took())
 }
 
-func (r *requests) refreshDue(now int64) bool {
-	every, request := int64(r.opts.WatchEvery), &r.open.Refresh
+func (r *requests) refreshDue(now ptrace.Moment) bool {
+	every, request := r.opts.WatchEvery, &r.open.Refresh
 	pause := refreshPart * request.Took()
-	if most := int64(r.opts.WatchWithin); most > 0 {
+	if most := r.opts.WatchWithin; most > 0 {
 		pause = min(pause, most)
 	}
-	return every > 0 && !request.Open() && now-r.refreshed >= max(every, pause)
+	return every > 0 && !request.Open() && now.Sub(r.refreshed) >= max(every, pause)
 }

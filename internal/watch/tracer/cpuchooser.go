@@ -4,8 +4,11 @@ package tracer
 
 import (
 	"math/rand/v2"
+	"time"
 
 	"golang.org/x/sys/unix"
+
+	"prywalk/ptrace"
 )
 
 // A real-time thread wakes up on the CPU that it slept on, even if others are idle (kernel/sched/rt.c,
@@ -15,31 +18,31 @@ import (
 //   - None of a thread that outranks the tracer, which would run there only while that thread sleeps.
 //   - Else one where the tracer preempts no target thread. If all CPUs are busy, moves become rarer.
 const (
-	// minStay and maxStay bound the stay on a CPU where the tracer preempts threads, ns.
-	minStay = 20e6
-	maxStay = 2e9
+	// minStay and maxStay bound the stay on a CPU where the tracer preempts threads.
+	minStay = 20 * time.Millisecond
+	maxStay = 2 * time.Second
 	// quietTicks ticks without preemption reset the stay to minStay.
 	quietTicks = 32
-	// preferFor is how long the tracer stays after it last saw a preferred thread run, ns.
-	preferFor = 1e9
-	// preferStay is the least time between moves to a thread's CPU, ns.
-	preferStay = 8e6
+	// preferFor is how long the tracer stays after it last saw a preferred thread run.
+	preferFor = time.Second
+	// preferStay is the least time between moves to a thread's CPU.
+	preferStay = 8 * time.Millisecond
 )
 
 // cpuChooser chooses the tracer's CPU. Its methods must be called on the tracer's OS thread.
 type cpuChooser struct {
 	allowed      unix.CPUSet
 	allowedKnown bool
-	stay         int64 // least time between two moves, ns
-	nextMove     int64 // CLOCK_MONOTONIC ns
-	quiet        int   // ticks since the last preemption
+	stay         time.Duration // least time between two moves
+	nextMove     ptrace.Moment
+	quiet        int // ticks since the last preemption
 	move         func(*unix.CPUSet) error
 
 	preferCalls  int // in this tick
 	drawnCPU     int
-	preferredCPU int   // where the tracer sleeps, −1: none
-	preferredAt  int64 // of a preferred thread, CLOCK_MONOTONIC ns
-	nextPrefer   int64 // CLOCK_MONOTONIC ns
+	preferredCPU int           // where the tracer sleeps; −1 means none
+	preferredAt  ptrace.Moment // of a preferred thread
+	nextPrefer   ptrace.Moment
 	rng          *rand.Rand
 
 	outranked unix.CPUSet // in this tick
@@ -76,8 +79,8 @@ func (c *cpuChooser) avoid(cpu int) {
 	}
 }
 
-// endTick moves the tracer if needed. inTheWay: it has preempted a target's thread on cpu.
-func (c *cpuChooser) endTick(now int64, inTheWay bool, cpu int) {
+// endTick moves the tracer if needed. inTheWay means that it has preempted a target's thread on cpu.
+func (c *cpuChooser) endTick(now ptrace.Moment, inTheWay bool, cpu int) {
 	switch {
 	case !c.allowedKnown:
 	case c.outranked.Count() > 0:
@@ -85,14 +88,14 @@ func (c *cpuChooser) endTick(now int64, inTheWay bool, cpu int) {
 	case c.preferCalls > 0:
 		c.preferCalls, c.preferredAt = 0, now
 		if c.preferredCPU != c.drawnCPU && now >= c.nextPrefer {
-			c.nextPrefer = now + preferStay
+			c.nextPrefer = now.Add(preferStay)
 			var one unix.CPUSet
 			one.Set(c.drawnCPU)
 			c.preferredCPU = c.drawnCPU
 			c.moveTo(&one)
 		}
 	case c.preferredCPU >= 0:
-		if now-c.preferredAt > preferFor {
+		if now.Sub(c.preferredAt) > preferFor {
 			c.preferredCPU = -1
 			c.moveTo(&c.allowed)
 		}
@@ -112,7 +115,7 @@ func (c *cpuChooser) leave(cpu int) {
 	c.moveTo(&others)
 }
 
-func (c *cpuChooser) leaveOutranked(now int64) {
+func (c *cpuChooser) leaveOutranked(now ptrace.Moment) {
 	others := c.allowed
 	for i := range others {
 		others[i] &^= c.outranked[i]
@@ -122,11 +125,11 @@ func (c *cpuChooser) leaveOutranked(now int64) {
 	if now >= c.nextMove && others.Count() > 0 {
 		c.preferredCPU = -1
 		c.moveTo(&others)
-		c.nextMove = now + minStay
+		c.nextMove = now.Add(minStay)
 	}
 }
 
-func (c *cpuChooser) avoidPreemption(now int64, inTheWay bool, cpu int) {
+func (c *cpuChooser) avoidPreemption(now ptrace.Moment, inTheWay bool, cpu int) {
 	if !inTheWay {
 		if c.quiet++; c.quiet >= quietTicks {
 			c.stay = minStay
@@ -140,7 +143,7 @@ func (c *cpuChooser) avoidPreemption(now int64, inTheWay bool, cpu int) {
 	others := c.allowed
 	others.Clear(cpu)
 	c.moveTo(&others)
-	c.nextMove = now + c.stay
+	c.nextMove = now.Add(c.stay)
 	c.stay = min(2*c.stay, maxStay)
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/testtargets/bounded"
+	"prywalk/ptrace"
 )
 
 func TestTracerLeavesACPUWhereItPreemptsThreads(t *testing.T) {
@@ -31,7 +32,7 @@ func TestTracerLeavesACPUWhereItPreemptsThreads(t *testing.T) {
 		t.Fatalf("allowed CPUs %v, want one set without CPU 0", got)
 	}
 	// With running threads on all CPUs the tracer moves after 20, 40, 80 ms …, not at each tick.
-	for now := int64(10e6); now < 10e9; now += 10e6 {
+	for now := ptrace.Moment(10e6); now < 10e9; now = now.Add(10e6) {
 		p.endTick(now, true, 1)
 	}
 	if n := len(got); n < 8 || n > 14 {
@@ -94,14 +95,14 @@ func TestTracerPrefersCPUsOfThreadsWithManySystemCalls(t *testing.T) {
 		p.prefer(1)
 		p.prefer(3)
 		p.prefer(7) // not in the allowed set
-		p.endTick(tick*10e6, true, at)
+		p.endTick(ptrace.Moment(tick*10e6), true, at)
 		n[at]++
 	}
 	// Each is drawn half of the time: 2,000 with a standard deviation of 32.
 	if n[0]+n[2] != 0 || n[1] < 1800 || n[1] > 2200 {
 		t.Errorf("stops by CPU %v, want 1800 to 2200 on CPU 1, none on 0 and 2", n)
 	}
-	p.endTick(4000*10e6+preferFor, false, at)
+	p.endTick(4000*10e6+ptrace.Moment(preferFor), false, at)
 	if at != -1 || p.preferredCPU != -1 {
 		t.Errorf("the tracer still prefers CPU %d", at)
 	}
@@ -160,7 +161,7 @@ func TestTracerLeavesTheCPUOfAThreadThatOutranksIt(t *testing.T) {
 	p.endTick(30e9+1, false, 1)
 	p.avoid(1)
 	p.endTick(30e9+2, false, 1)
-	p.endTick(30e9+2*preferFor, false, 1)
+	p.endTick(30e9+2*ptrace.Moment(preferFor), false, 1)
 	if last := got[len(got)-1]; last.Count() != 3 {
 		t.Errorf("allowed CPUs %v after a preference has ended, want all", last)
 	}

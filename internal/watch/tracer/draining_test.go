@@ -5,22 +5,22 @@ package tracer
 import (
 	"testing"
 
-	"prywalk/internal/host/procmem"
 	"prywalk/internal/host/selfruntime"
 	"prywalk/internal/watch/observe"
 	"prywalk/internal/watch/target"
+	"prywalk/ptrace"
 )
 
 func TestSamplesAreTakenWhateverTheTracerDoes(t *testing.T) {
 	for name, do := range map[string]func(*Tracer){
-		"threads are attached": func(c *Tracer) { c.listings.refresh(c.tracked.procs[0], procmem.Now()) },
+		"threads are attached": func(c *Tracer) { c.listings.refresh(c.tracked.procs[0], ptrace.Now()) },
 		"observations":         func(c *Tracer) { c.selector.observe(c.tracked.procs[0].Backoff.Due) },
 		"observations that are drawn": func(c *Tracer) {
 			c.pace.subset.begin(3, 3)
 			c.selector.drawAndObserve(c.tracked.procs[0].Backoff.Due)
 		},
-		"a tick without observations": func(c *Tracer) { c.shared.Garbage.Request(); c.makeTick(procmem.Now(), 0) },
-		"a tick withheld":             func(c *Tracer) { c.withheldTick(procmem.Now(), 0) },
+		"a tick without observations": func(c *Tracer) { c.shared.Garbage.Request(); c.makeTick(ptrace.Now(), 0) },
+		"a tick withheld":             func(c *Tracer) { c.withheldTick(ptrace.Now(), 0) },
 		"a collection": func(c *Tracer) {
 			done := make(chan struct{})
 			close(done)
@@ -50,13 +50,13 @@ func TestGarbageIsCollectedWhileTicksAreWithheld(t *testing.T) {
 		tick()
 		c.pace.chargeStop(1e15) // the budget is overdrawn for days
 		c.shared.Garbage.Request()
-		now := procmem.Now()
-		c.makeTick(now, now+1e9)
+		now := ptrace.Now()
+		c.makeTick(now, now.Add(1e9))
 		c.afterTick(now)
 		if c.pace.budget.withheld != 1 {
 			t.Fatalf("%d ticks withheld, want 1", c.pace.budget.withheld)
 		}
-		if c.shared.Garbage.Draining(now) {
+		if c.shared.Garbage.Draining(int64(now)) {
 			t.Error("the collection that was asked for has not been made")
 		}
 	}, "sleepers", "3")
@@ -67,10 +67,10 @@ func TestNoCollectionBeginsWhileAStopIsPending(t *testing.T) {
 	onTicksOf(t, target.SamplingOptions{Freq: 99, Mode: observe.ModeAlwaysStop}, func(tick func(), c *Tracer) {
 		collected := func() bool {
 			c.shared.Garbage.Request()
-			now := procmem.Now()
-			c.makeTick(now, now+1e6)
+			now := ptrace.Now()
+			c.makeTick(now, now.Add(1e6))
 			c.afterTick(now)
-			return !c.shared.Garbage.Draining(now)
+			return !c.shared.Garbage.Draining(int64(now))
 		}
 		for pending := false; !pending; { // a stop of a vfork parent ends by a time-out only
 			tick()

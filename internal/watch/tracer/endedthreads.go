@@ -3,11 +3,14 @@
 package tracer
 
 import (
+	"time"
+
 	"prywalk/internal/account/attribute"
 	"prywalk/internal/base/errs"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/watch/observe"
 	"prywalk/internal/watch/target"
+	"prywalk/ptrace"
 )
 
 // endedThreads finds the CPU time of ended threads. A process's clock includes it, and adds what threads' schedstat
@@ -25,37 +28,40 @@ type endedThreads struct {
 }
 
 const (
-	// bounds of the passes until no clock moves; countFor is in ns
+	// These bound the passes until no clock moves; countFor is.
 	countTries = 8
-	countFor   = 5e6
-	// ns between reports of a process; its reports take at most 1/reportShare of the time
-	reportEvery = 1e9
+	countFor   = 5 * time.Millisecond
+	// reportEvery is the time between reports of a process, which take at most 1/reportShare of the time.
+	reportEvery = time.Second
 	reportShare = 500
 	readAtOnce  = 32 // clocks read between two checks for stops
 )
 
-// cpuBounds bounds the CPU time of ended threads, ns, by the readings of one pass.
-type cpuBounds struct{ least, most, pass int64 }
+// cpuBounds bounds the CPU time of ended threads, by the readings of one pass.
+type cpuBounds struct {
+	least, most time.Duration
+	pass        int64
+}
 
 func (e *endedThreads) beginFromZero(p *target.Process) { p.EndedReport.Known = true }
 
 // readAtStart reads the clocks from which the time of the first listing's threads counts.
-func (e *endedThreads) readAtStart(p *target.Process, now int64) {
+func (e *endedThreads) readAtStart(p *target.Process, now ptrace.Moment) {
 	if e.opts.Threads != nil {
 		return // the time of rejected threads is not attributed
 	}
 	used, ok := e.boundEndedCPU(p)
 	p.EndedReport.Known = ok
-	p.End.EndedThreads = -used.most
+	p.End.EndedThreads = int64(-used.most)
 	for _, th := range p.Threads.All() {
 		if !th.Gone && th.LastPass.IsSince(used.pass) {
-			th.End.AtStart = procmem.ReadingAt(th.LastPass.Clocks, now)
+			th.End.AtStart = procmem.ReadingAt(th.LastPass.Clocks, int64(now))
 			e.out.Add(th.Started(th.End.AtStart))
 		}
 	}
 }
 
-func (e *endedThreads) readAtEnd(p *target.Process, now int64) {
+func (e *endedThreads) readAtEnd(p *target.Process, now ptrace.Moment) {
 	if p.EndedReport.Complete {
 		return
 	}
@@ -70,7 +76,7 @@ func (e *endedThreads) readAtEnd(p *target.Process, now int64) {
 }
 
 // Precondition: the process's clock was just read.
-func (e *endedThreads) completeAccount(p *target.Process, now int64) {
+func (e *endedThreads) completeAccount(p *target.Process, now ptrace.Moment) {
 	if !p.Code.Alive() {
 		p.End.EndedThreads += int64(p.Clock.Now)
 		return
@@ -79,23 +85,23 @@ func (e *endedThreads) completeAccount(p *target.Process, now int64) {
 	if !ok {
 		return // uncertain
 	}
-	p.End.EndedThreads += used.least
+	p.End.EndedThreads += int64(used.least)
 	for _, th := range p.Threads.All() {
 		if !th.Gone && th.LastPass.IsSince(used.pass) { // the aggregator ends a gone one
-			th.End.AtEnd, th.End.Alive = procmem.ReadingAt(th.LastPass.Clocks, now), true
+			th.End.AtEnd, th.End.Alive = procmem.ReadingAt(th.LastPass.Clocks, int64(now)), true
 		}
 	}
 }
 
 // Precondition: the thread was selected by name, and is older than the recording.
-func (e *endedThreads) readThreadAtStart(th *target.Thread, now int64) {
+func (e *endedThreads) readThreadAtStart(th *target.Thread, now ptrace.Moment) {
 	if sched, err := th.Observed.Files().SchedStat(); err == nil {
-		th.End.AtStart = procmem.ReadingAt(sched, now)
+		th.End.AtStart = procmem.ReadingAt(sched, int64(now))
 		e.out.Add(th.Started(th.End.AtStart))
 	}
 }
 
-func (e *endedThreads) readThreadsAtEnd(p *target.Process, now int64) {
+func (e *endedThreads) readThreadsAtEnd(p *target.Process, now ptrace.Moment) {
 	if !p.Code.Alive() {
 		return
 	}
@@ -104,46 +110,47 @@ func (e *endedThreads) readThreadsAtEnd(p *target.Process, now int64) {
 			e.stops.poll()
 		}
 		if sched, err := th.Observed.Files().SchedStat(); err == nil && !th.Gone {
-			th.End.AtEnd, th.End.Alive = procmem.ReadingAt(sched, now), true
+			th.End.AtEnd, th.End.Alive = procmem.ReadingAt(sched, int64(now)), true
 		}
 	}
 }
 
-func (e *endedThreads) reportDue(p *target.Process, now int64) bool {
+func (e *endedThreads) reportDue(p *target.Process, now ptrace.Moment) bool {
 	r := &p.EndedReport
 	return e.opts.Threads == nil && r.Pending && now >= r.Next && !p.Gone && r.Known
 }
 
-// usedSoFar returns the least CPU time of ended threads, ns. Threads of which it reads no clock
+// usedSoFar returns the least CPU time of ended threads. Threads of which it reads no clock
 // ([endedThreads.readInLastPass]) have ended. Only a later end ([target.Process.RequestEndedReport]) makes another
 // report due.
-func (e *endedThreads) usedSoFar(p *target.Process) (ns int64, ok bool) {
+func (e *endedThreads) usedSoFar(p *target.Process) (ns time.Duration, ok bool) {
 	p.EndedReport.Pending = false
 	whole, err := procmem.ProcessCPU(p.Code.PID)
 	if err != nil {
 		return 0, false
 	}
 	threads, complete := e.threadsCPU(p, true)
-	return max(int64(whole)-threads, 0), complete && p.IsSettled()
+	return max(time.Duration(whole)-threads, 0), complete && p.IsSettled()
 }
 
 func (e *endedThreads) readInLastPass(th *target.Thread) bool { return th.LastPass.Number == e.pass }
 
-// report reports used, the result of usedSoFar, which was called at began, CLOCK_MONOTONIC ns.
-func (e *endedThreads) report(p *target.Process, began, used int64, ok bool) {
-	at := procmem.Now()
-	p.EndedReport.Next = at + max(reportEvery, (at-began)*reportShare)
+// report reports used, the result of usedSoFar, which was called at began.
+func (e *endedThreads) report(p *target.Process, began ptrace.Moment, used time.Duration, ok bool) {
+	at := ptrace.Now()
+	p.EndedReport.Next = at.Add(max(reportEvery, at.Sub(began)*reportShare))
 	if ok {
-		e.out.Add(target.Event{What: &attribute.EndedSoFar{Process: p.ID, CPU: p.End.EndedThreads + used, At: at}})
+		cpu := p.End.EndedThreads + int64(used)
+		e.out.Add(target.Event{What: &attribute.EndedSoFar{Process: p.ID, CPU: cpu, At: int64(at)}})
 	}
 }
 
-// boundEndedCPU returns the closest bounds of several passes; !ok: only the number of the first pass.
+// boundEndedCPU returns the closest bounds of several passes, or, with ok false, only the number of the first pass.
 func (e *endedThreads) boundEndedCPU(p *target.Process) (best cpuBounds, ok bool) {
 	best.pass = e.pass + 1
-	began := procmem.Now()
+	began := ptrace.Now()
 	for try := range countTries {
-		if try > 0 && procmem.Now()-began > countFor {
+		if try > 0 && ptrace.Now().Sub(began) > countFor {
 			break
 		}
 		before, err := procmem.ProcessCPU(p.Code.PID)
@@ -155,7 +162,7 @@ func (e *endedThreads) boundEndedCPU(p *target.Process) (best cpuBounds, ok bool
 		if err != nil || !complete {
 			continue
 		}
-		used := cpuBounds{max(int64(before)-threads, 0), max(int64(after)-threads, 0), e.pass}
+		used := cpuBounds{max(time.Duration(before)-threads, 0), max(time.Duration(after)-threads, 0), e.pass}
 		if !ok || used.most-used.least < best.most-best.least {
 			best, ok = used, true
 		}
@@ -166,9 +173,9 @@ func (e *endedThreads) boundEndedCPU(p *target.Process) (best cpuBounds, ok bool
 	return best, ok
 }
 
-// threadsCPU makes a pass, and returns the sum of the threads' clocks, ns. complete: no thread has ended meanwhile,
-// unless mayEnd.
-func (e *endedThreads) threadsCPU(p *target.Process, mayEnd bool) (sum int64, complete bool) {
+// threadsCPU makes a pass, and returns the sum of the threads' clocks. complete means that no thread has ended
+// meanwhile, unless mayEnd.
+func (e *endedThreads) threadsCPU(p *target.Process, mayEnd bool) (sum time.Duration, complete bool) {
 	e.pass++
 	tids, err := p.TaskDir.List(e.tids[:0])
 	e.tids = tids
@@ -187,7 +194,7 @@ func (e *endedThreads) threadsCPU(p *target.Process, mayEnd bool) (sum int64, co
 			}
 			return 0, false
 		}
-		sum += int64(sched.CPU)
+		sum += time.Duration(sched.CPU)
 		if th != nil {
 			th.LastPass = target.PassReading{Number: e.pass, Clocks: sched}
 		}

@@ -2,7 +2,10 @@
 
 package tracer
 
-import "prywalk/internal/watch/target"
+import (
+	"prywalk/internal/watch/target"
+	"prywalk/ptrace"
+)
 
 type execs struct {
 	out          *target.Outbox
@@ -15,7 +18,7 @@ type execs struct {
 
 // follow is the tracer's side of an exec: it ends the threads of the former program, passes the caller's account on to
 // the first thread, and reports [target.Execed], once.
-func (e *execs) follow(p *target.Process, now int64) {
+func (e *execs) follow(p *target.Process, now ptrace.Moment) {
 	caller, found := p.FindExec()
 	if !found {
 		return

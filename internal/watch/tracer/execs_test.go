@@ -14,6 +14,7 @@ import (
 	"prywalk/internal/testtargets"
 	"prywalk/internal/watch/observe"
 	"prywalk/internal/watch/target"
+	"prywalk/ptrace"
 )
 
 func execEvents(t *testing.T, execs int, args ...string) (pid int, events []target.Event) {
@@ -27,8 +28,8 @@ func execEvents(t *testing.T, execs int, args ...string) (pid int, events []targ
 	pid = cmd.Process.Pid
 	onTicksOver(t, target.SamplingOptions{Freq: 99}, pid, func(_ func(), c *Tracer) {
 		tick := func() {
-			now := procmem.Now()
-			c.tick(now, now+5e6)
+			now := ptrace.Now()
+			c.tick(now, now.Add(5e6))
 			for len(c.shared.Queue.Batches()) > 0 {
 				b := <-c.shared.Queue.Batches()
 				events = append(events, b...)
@@ -69,7 +70,7 @@ func execEvents(t *testing.T, execs int, args ...string) (pid int, events []targ
 			}
 		}()
 		for over := false; !over; tick() {
-			procmem.SleepUntil(procmem.Now() + 5e6)
+			procmem.SleepUntil(int64(ptrace.Now().Add(5e6)))
 			select {
 			case <-done:
 				over = true

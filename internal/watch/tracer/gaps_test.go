@@ -2,12 +2,17 @@
 
 package tracer
 
-import "testing"
+import (
+	"testing"
+	"time"
 
-func ticking(period int64, n int) (w gapDetector, now int64) {
+	"prywalk/ptrace"
+)
+
+func ticking(period time.Duration, n int) (w gapDetector, now ptrace.Moment) {
 	w.begin(1e9, 0)
 	for now = 1e9; n > 0; n-- {
-		now += period
+		now = now.Add(period)
 		w.recordObservation(now)
 		w.beginTick(now, period)
 	}
@@ -16,18 +21,18 @@ func ticking(period int64, n int) (w gapDetector, now int64) {
 
 func TestALongPauseIsAGapAndAFewLateTicksAreNone(t *testing.T) {
 	w, now := ticking(10e6, 100)
-	if _, length := w.endGap(now + minGap); length != 0 {
+	if _, length := w.endGap(now.Add(minGap)); length != 0 {
 		t.Errorf("%d ns not observed after a pause of %d", length, int64(minGap))
 	}
-	from, length := w.endGap(now + 3e9)
+	from, length := w.endGap(now.Add(3e9))
 	if from != now || length != 3e9-10e6 || w.gaps != 1 || w.total != length || w.longest != length {
 		t.Errorf("not observed from %d for %d, want from %d for %d: %+v", from, length, now, int64(3e9-10e6), w)
 	}
-	if _, again := w.endGap(now + 3e9); again != 0 {
+	if _, again := w.endGap(now.Add(3e9)); again != 0 {
 		t.Errorf("%d counted twice", again)
 	}
 	w, now = ticking(1e9, 100)
-	if _, length := w.endGap(now + 3e9); length != 0 {
+	if _, length := w.endGap(now.Add(3e9)); length != 0 {
 		t.Errorf("%d ns not observed", length)
 	}
 }
@@ -36,7 +41,7 @@ func TestARateThatStaysLowIsNoGap(t *testing.T) {
 	w, now := ticking(10e6, 100)
 	last := 0
 	for i := range 100 {
-		now += 300e6
+		now = now.Add(300e6)
 		if _, length := w.recordObservation(now); length > 0 {
 			last = i
 		}
@@ -47,15 +52,15 @@ func TestARateThatStaysLowIsNoGap(t *testing.T) {
 	}
 	w, now = ticking(10e6, 100)
 	w.beginTick(now, 1e9)
-	if _, length := w.endGap(now + 3.9e9); length != 0 {
+	if _, length := w.endGap(now.Add(3.9e9)); length != 0 {
 		t.Errorf("%d ns not observed at one tick a second", length)
 	}
 	for range 100 {
-		now += 10e6
+		now = now.Add(10e6)
 		w.beginTick(now, 10e6)
 	}
 	w.recordObservation(now)
-	if _, length := w.endGap(now + 1e9); length == 0 {
+	if _, length := w.endGap(now.Add(1e9)); length == 0 {
 		t.Error("a pause of a second is no gap")
 	}
 }
@@ -65,9 +70,10 @@ func TestSuspensionIsSeenAndAClockThatIsSetIsNone(t *testing.T) {
 	kernel := func(suspended int64) func() int64 { return func() int64 { return suspended } }
 	none := func() int64 { t.Error("the kernel is asked without need"); return 0 }
 	for _, c := range []struct {
-		now, unix int64
-		asks      func() int64
-		slept     int64
+		now   ptrace.Moment
+		unix  int64
+		asks  func() int64
+		slept time.Duration
 	}{
 		{1e9, 6e9, none, 0},
 		{2e9, 7e9 + 1e6, none, 0},           // adjusted

@@ -7,6 +7,7 @@ import (
 	"prywalk/internal/account/runstats"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/watch/target"
+	"prywalk/ptrace"
 )
 
 // listings tracks the threads that have begun, and ends those that are missing.
@@ -26,7 +27,7 @@ func (l *listings) threads() int { return l.threadCount }
 
 func (l *listings) stats(s *runstats.Stats) { s.ThreadsMax = int64(l.threadsMax) }
 
-func (l *listings) refreshAll(now int64) {
+func (l *listings) refreshAll(now ptrace.Moment) {
 	n := 0
 	for _, p := range l.tracked.processes() {
 		l.refresh(p, now)
@@ -37,7 +38,7 @@ func (l *listings) refreshAll(now int64) {
 }
 
 // refresh also looks for an exec.
-func (l *listings) refresh(p *target.Process, now int64) {
+func (l *listings) refresh(p *target.Process, now ptrace.Moment) {
 	p.ReadClockIfDue(now, countThreads(p) > 0)
 	if !p.Threads.Due(now, &p.Clock, l.threadCount) {
 		l.execs.follow(p, now)
@@ -54,7 +55,7 @@ func (l *listings) refresh(p *target.Process, now int64) {
 	}
 }
 
-func (l *listings) apply(p *target.Process, tids []int, now int64) {
+func (l *listings) apply(p *target.Process, tids []int, now ptrace.Moment) {
 	l.markListed(p, tids, now)
 	p.Threads.ForgetRejected(tids)
 	if !p.Threads.KnowsStart() {
@@ -74,7 +75,7 @@ func countThreads(p *target.Process) int {
 	return n
 }
 
-func (l *listings) markListed(p *target.Process, tids []int, now int64) {
+func (l *listings) markListed(p *target.Process, tids []int, now ptrace.Moment) {
 	for _, tid := range tids {
 		if th := p.Threads.Of(tid); th != nil {
 			p.Threads.Mark(th)
@@ -109,10 +110,10 @@ func (l *listings) checkName(p *target.Process) {
 }
 
 // reportEnded also ends threads that it finds missing.
-func (l *listings) reportEnded(now int64) {
+func (l *listings) reportEnded(now ptrace.Moment) {
 	for _, p := range l.tracked.processes() {
 		if l.endedThreads.reportDue(p, now) {
-			began := procmem.Now()
+			began := ptrace.Now()
 			used, ok := l.endedThreads.usedSoFar(p)
 			l.endedThreads.report(p, began, used, ok && l.endUnread(p))
 		}
@@ -133,8 +134,8 @@ func (l *listings) endUnread(p *target.Process) bool {
 
 func (l *listings) endAll() {
 	for _, p := range l.tracked.processes() {
-		l.execs.follow(p, procmem.Now())
-		l.endedThreads.readAtEnd(p, procmem.Now())
+		l.execs.follow(p, ptrace.Now())
+		l.endedThreads.readAtEnd(p, ptrace.Now())
 		for _, th := range p.Threads.All() {
 			l.results.endThread(th)
 		}

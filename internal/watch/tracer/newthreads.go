@@ -3,8 +3,11 @@
 package tracer
 
 import (
+	"time"
+
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/watch/target"
+	"prywalk/ptrace"
 )
 
 // newThreads observes threads created since the last tick first; otherwise the beginnings of threads would be
@@ -22,11 +25,11 @@ type newThreads struct {
 }
 
 const (
-	skipCost  = 20 // ns in which the kernel skips one thread, at most
-	skipShare = 64 // skips of a process take at most 1/skipShare of the time
+	skipCost  = 20 * time.Nanosecond // in which the kernel skips one thread, at most
+	skipShare = 64                   // skips of a process take at most 1/skipShare of the time
 	firstTail = 8
-	// A process whose clock is unchanged for stillFor ns (more than a scheduler tick) starts no thread.
-	stillFor    = 20e6
+	// A process whose clock is unchanged for stillFor (more than a scheduler tick) starts no thread.
+	stillFor    = 20 * time.Millisecond
 	maxListings = 3 // per process and tick
 	// After 1/longDiscovery of the tick's period, the tracer may sleep before each observation ([stops.yieldCPU]).
 	longDiscovery = 4
@@ -34,7 +37,7 @@ const (
 
 // observeWithoutEngine observes those of processes whose running threads are stopped. If the tick observes a subset,
 // new threads are only found.
-func (n *newThreads) observeWithoutEngine(now int64) {
+func (n *newThreads) observeWithoutEngine(now ptrace.Moment) {
 	drawing := n.pace.drawsSubset()
 	for _, p := range n.tracked.processes() {
 		switch {
@@ -47,7 +50,7 @@ func (n *newThreads) observeWithoutEngine(now int64) {
 	}
 }
 
-func (n *newThreads) observeWithEngine(now int64) {
+func (n *newThreads) observeWithEngine(now ptrace.Moment) {
 	if n.pace.drawsSubset() {
 		return
 	}
@@ -59,7 +62,7 @@ func (n *newThreads) observeWithEngine(now int64) {
 }
 
 // observe reads the list again if a new thread has ended meanwhile.
-func (n *newThreads) observe(p *target.Process, now int64) {
+func (n *newThreads) observe(p *target.Process, now ptrace.Moment) {
 	for range maxListings {
 		before := len(p.Backoff.Due)
 		ended := n.counts.exitedAttempts()
@@ -69,7 +72,7 @@ func (n *newThreads) observe(p *target.Process, now int64) {
 			return
 		}
 		for _, th := range found {
-			if procmem.Now()-n.tick.At > n.tick.Period/longDiscovery {
+			if ptrace.Now().Sub(n.tick.At) > n.tick.Period/longDiscovery {
 				n.stops.yieldCPU() // too many to observe in time
 			}
 			n.observations.observe(th)
@@ -82,17 +85,17 @@ func (n *newThreads) observe(p *target.Process, now int64) {
 	}
 }
 
-func (n *newThreads) find(p *target.Process, now int64) {
+func (n *newThreads) find(p *target.Process, now ptrace.Moment) {
 	list := &p.Threads
 	creations := n.creations.countUntil(n.tick.Number)
-	if creations == p.Tail.Creations || now-p.Tail.ReadAt < int64(list.Listed())*skipCost*skipShare {
+	if creations == p.Tail.Creations || now.Sub(p.Tail.ReadAt) < time.Duration(list.Listed())*skipCost*skipShare {
 		return
 	}
 	there, err := p.TaskDir.Count()
 	if p.ClockDue(now) {
 		p.ReadClockAt(now, err == nil && there > 0)
 	}
-	if err != nil || p.Clock.Valid && now-p.Clock.ChangedAt > stillFor {
+	if err != nil || p.Clock.Valid && now.Sub(p.Clock.ChangedAt) > stillFor {
 		return
 	}
 	p.Tail = target.ThreadListTail{ReadAt: now, Creations: creations}
@@ -118,7 +121,7 @@ func (n *newThreads) find(p *target.Process, now int64) {
 
 // taskCreations counts the ticks before which a task was created on this machine.
 type taskCreations struct {
-	file  *procmem.PIDCounter // nil: each tick counts
+	file  *procmem.PIDCounter // nil means that each tick counts
 	count int64
 	tick  int64
 }

@@ -7,10 +7,12 @@ import (
 	"io"
 	"os/exec"
 	"testing"
+	"time"
 
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/testtargets"
 	"prywalk/internal/watch/target"
+	"prywalk/ptrace"
 )
 
 const bearing = `
@@ -44,15 +46,15 @@ func TestThreadsThatBeginWhileTheListIsReadAreFoundAtTheNextTick(t *testing.T) {
 	}
 	c.tracked.trackProcess(opened(t, cmd.Process.Pid))
 	p := c.tracked.procs[0]
-	now := procmem.Now()
+	now := ptrace.Now()
 	c.listings.refresh(p, now)
 	found := p.Threads.Len()
-	tick := func(took int64) {
-		now += took
+	tick := func(took time.Duration) {
+		now = now.Add(took)
 		c.shared.Tick.Number++
 		c.newThreads.find(p, now)
 	}
-	const late = 3e9 // ns
+	const late = 3 * time.Second // ns
 	for round := range 5 {
 		reads := 0
 		bear(2)

@@ -83,11 +83,11 @@ const longSleep = time.Minute
 
 // The signal is SIGURG (runtime/proc.go, preemptone).
 func awaitRequest() bool {
-	end := procmem.Now() + int64(longSleep)
+	end := int64(ptrace.Now().Add(longSleep))
 	ptrace.Pin()
 	procmem.SleepUntil(end)
 	ptrace.Unpin()
-	return procmem.Now() < end
+	return ptrace.Now() < ptrace.Moment(end)
 }
 
 //go:noinline

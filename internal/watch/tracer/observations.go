@@ -3,7 +3,8 @@
 package tracer
 
 import (
-	"prywalk/internal/host/procmem"
+	"time"
+
 	"prywalk/internal/watch/observe"
 	"prywalk/internal/watch/target"
 	"prywalk/ptrace"
@@ -39,7 +40,7 @@ func (o *observations) observe(th *target.Thread) {
 		}
 		return
 	}
-	o.gaps.recordObservation(procmem.Now())
+	o.gaps.recordObservation(ptrace.Now())
 	if th.EnginePart != nil {
 		th.EnginePart.BeforeObservation()
 	}
@@ -94,31 +95,31 @@ func (o *observations) stopOnlyOnOtherCPUs() {
 }
 
 const (
-	lastTriesEvery             = 1e6          // in the last tick, ns
-	lastTickFor, lastTickTries = 100e6, 500e6 // its longest time, ns
+	lastTriesEvery             = time.Millisecond                               // in the last tick
+	lastTickFor, lastTickTries = 100 * time.Millisecond, 500 * time.Millisecond // its longest time
 )
 
 // lastTickFor is longer where threads are left: on a busy host it takes over 100 ms until a thread and the tracer have
 // a CPU each at the same time, and without a stop the CPU time after the thread's last sample is unobserved.
-func (o *observations) lastTickFor() int64 {
+func (o *observations) lastTickFor() time.Duration {
 	if o.triesTwice {
 		return lastTickTries
 	}
 	return lastTickFor
 }
 
-// observeLeft tries threads without a CPU once more; in the last tick until the deadline (CLOCK_MONOTONIC, ns).
-func (o *observations) observeLeft(deadline int64) {
+// observeLeft tries threads without a CPU once more; in the last tick until the deadline.
+func (o *observations) observeLeft(deadline ptrace.Moment) {
 	for again := true; again && len(o.left) > 0; {
 		o.stops.leaveCPU()
-		again = o.shared.Ending && procmem.Now() < deadline
+		again = o.shared.Ending && ptrace.Now() < deadline
 		tries := o.left
 		o.left, o.triesTwice = o.left[:0], again
 		for _, th := range tries {
 			o.observe(th)
 		}
 		if again && len(o.left) > 0 {
-			o.stops.pause(procmem.Now() + lastTriesEvery)
+			o.stops.pause(ptrace.Now().Add(lastTriesEvery))
 		}
 		o.triesTwice = true
 	}

@@ -2,7 +2,12 @@
 
 package tracer
 
-import "math"
+import (
+	"math"
+	"time"
+
+	"prywalk/ptrace"
+)
 
 // # The budget
 //
@@ -21,8 +26,8 @@ const StopCost = 10e3
 // SampleCost is what a kernel sample costs a running thread, ns (docs/noticed.md).
 const SampleCost = 20e3
 
-// FreeLoss is what targets may lose before they have used any CPU time, ns: else the first stop of a target that mostly
-// sleeps would withhold the ticks until it has run for fifty times as long.
+// FreeLoss is what targets may lose before they have used any CPU time, in ns: else the first stop of a target that
+// mostly sleeps would withhold the ticks until it has run for fifty times as long.
 const FreeLoss = 1e6
 
 const (
@@ -41,11 +46,11 @@ type overheadBudget struct {
 	withheld int64 // ticks, set by the caller
 
 	freq        float64 // requested, ticks/s
-	maxOverhead float64 // 0: no limit
+	maxOverhead float64 // 0 means no limit
 	cpus        float64
 	limitsOwn   bool // maxOverhead also limits prywalk's own CPU time, as a share of all CPUs' time
 
-	since          int64   // CLOCK_MONOTONIC ns
+	since          ptrace.Moment
 	ran            float64 // CPU time of the targets, ns
 	lost           float64 // by the targets, through stops and samples, ns
 	tickLoss       float64 // by the stops of a tick, a moving mean, ns
@@ -56,7 +61,7 @@ type overheadBudget struct {
 	own          ownCost
 }
 
-// newOverheadBudget takes a frequency in ticks/s, and the share that targets may lose, 0: no limit.
+// newOverheadBudget takes a frequency in ticks/s, and the share that targets may lose; 0 means no limit.
 func newOverheadBudget(freq, maxOverhead float64, processors int) overheadBudget {
 	return overheadBudget{freq: freq, maxOverhead: maxOverhead, cpus: float64(processors), observedPart: 1,
 		admission: admission{most: firstThreads, cut: maxOverhead > 0}}
@@ -77,7 +82,7 @@ func (b *overheadBudget) admit(due int) int {
 func (b *overheadBudget) limited() bool { return b.maxOverhead > 0 }
 
 // addStop adds a stop's length.
-func (b *overheadBudget) addStop(ns int64) {
+func (b *overheadBudget) addStop(ns time.Duration) {
 	b.lost += float64(ns) + StopCost
 	b.admission.stopLoss += float64(ns) + StopCost
 }
@@ -96,8 +101,8 @@ func (b *overheadBudget) sampleRate(ticks float64) float64 {
 	return max(min(b.freq, samplesPerTick*ticks, sampleShare*b.maxOverhead*1e9/SampleCost), minRate)
 }
 
-// recordTick records a tick. self is prywalk's CPU time so far, ns; observed counts threads, due or not.
-func (b *overheadBudget) recordTick(self, observed int64) {
+// recordTick records a tick. self is prywalk's CPU time so far; observed counts threads, due or not.
+func (b *overheadBudget) recordTick(self time.Duration, observed int64) {
 	if b.limitsOwn {
 		b.own.learn(self, b.observedPart)
 	}
@@ -105,8 +110,8 @@ func (b *overheadBudget) recordTick(self, observed int64) {
 	b.admission.endTick(observed)
 }
 
-// setTargetCPU sets the CPU time of the targets from the start on, ns.
-func (b *overheadBudget) setTargetCPU(ns int64) { b.ran = max(b.ran, float64(ns)) }
+// setTargetCPU sets the CPU time of the targets from the start on.
+func (b *overheadBudget) setTargetCPU(ns time.Duration) { b.ran = max(b.ran, float64(ns)) }
 
 func (b *overheadBudget) allowed() float64 { return b.maxOverhead*b.ran + FreeLoss }
 
@@ -119,11 +124,11 @@ func (b *overheadBudget) overdrawn() float64 {
 }
 
 // updateRate returns the present frequency of ticks, at most the requested one, ticks/s.
-func (b *overheadBudget) updateRate(now int64) float64 {
+func (b *overheadBudget) updateRate(now ptrace.Moment) float64 {
 	if !b.limited() {
 		return b.freq
 	}
-	rate, running := b.freq, b.ran/float64(max(now-b.since, 1))
+	rate, running := b.freq, b.ran/float64(max(now.Sub(b.since), 1))
 	if b.tickLoss > 0 && b.lost > b.allowed()/2 {
 		rate = min(rate, b.maxOverhead*running*1e9/b.tickLoss)
 	}
@@ -142,11 +147,11 @@ const firstTicks = 16 // ticks whose cost is untypical
 
 type ownCost struct {
 	tickCPU   float64 // mean, as if all threads were observed, ns
-	cpuAtTick int64   // ns
+	cpuAtTick time.Duration
 	ticks     int64
 }
 
-func (c *ownCost) learn(self int64, part float64) {
+func (c *ownCost) learn(self time.Duration, part float64) {
 	took := float64(self-c.cpuAtTick) / part
 	c.cpuAtTick = self
 	c.ticks++

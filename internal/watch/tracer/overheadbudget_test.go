@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"prywalk/ptrace"
 )
 
 // Stops are mostly short and sometimes very long.
@@ -14,14 +16,14 @@ func budgetRun(t *testing.T, share, freq float64, seed uint64) (p overheadBudget
 	rng := rand.New(rand.NewPCG(seed, 7))
 	p = newOverheadBudget(freq, share, 2)
 	sched := newTicks(0, freq)
-	ran, last, running, tickLoss := 0.0, int64(0), 1, 0.0
-	for now := int64(0); now < 60e9; {
+	ran, last, running, tickLoss := 0.0, ptrace.Moment(0), 1, 0.0
+	for now := ptrace.Moment(0); now < 60e9; {
 		if rng.IntN(200) == 0 {
 			running = rng.IntN(5)
 		}
-		ran += float64(now-last) * float64(running)
+		ran += float64(now.Sub(last)) * float64(running)
 		last = now
-		p.setTargetCPU(int64(ran))
+		p.setTargetCPU(time.Duration(ran))
 		if p.overdrawn() > tickLoss {
 			t.Fatalf("at %v targets have lost %v more than they may, in the last tick %v", time.Duration(now), p.overdrawn(),
 				tickLoss)
@@ -30,9 +32,9 @@ func budgetRun(t *testing.T, share, freq float64, seed uint64) (p overheadBudget
 			ticks++
 			before := p.lost
 			for range running {
-				length := 15e3 + rng.Int64N(30e3)
+				length := time.Duration(15e3 + rng.Int64N(30e3))
 				if rng.IntN(500) == 0 {
-					length = rng.Int64N(8e6)
+					length = time.Duration(rng.Int64N(8e6))
 				}
 				p.addStop(length)
 			}
@@ -76,7 +78,7 @@ func TestWithoutABudgetTheRateIsThatAskedFor(t *testing.T) {
 func TestPrywalksOwnTimeIsKeptWithinTheShareOfAllCPUs(t *testing.T) {
 	p := newOverheadBudget(1000, 0.02, 4)
 	p.limitsOwn = true
-	self := int64(0)
+	self := time.Duration(0)
 	for range firstTicks {
 		self += 20e6 // tables are read
 		p.recordTick(self, 1)
@@ -126,12 +128,12 @@ func TestRareLongStopsLeaveTheRate(t *testing.T) {
 	p := newOverheadBudget(99, 0.02, 2)
 	for i := range int64(2000) { // one busy thread; five stops a second of 2 ms
 		now := (i + 1) * 10e6
-		p.setTargetCPU(now)
+		p.setTargetCPU(time.Duration(now))
 		if i%20 == 0 {
 			p.addStop(2e6)
 		}
 		p.recordTick(0, 1)
-		if rate := p.updateRate(now); i > 500 && rate < 99 {
+		if rate := p.updateRate(ptrace.Moment(now)); i > 500 && rate < 99 {
 			t.Fatalf("tick %d: %v/s, overdrawn by %v ns", i, rate, p.overdrawn())
 		}
 	}
@@ -142,8 +144,8 @@ func TestSamplesOfTheKernelAreWithinTheBudget(t *testing.T) {
 	for _, share := range []float64{0.0005, 0.002, 0.01, 0.5} {
 		p := newOverheadBudget(1000, share, 2)
 		lost, sampled := 0.0, 0.0
-		for now := int64(1e9); now < 60e9; now += 1e9 {
-			p.setTargetCPU(running * now)
+		for now := ptrace.Moment(1e9); now < 60e9; now = now.Add(1e9) {
+			p.setTargetCPU(time.Duration(running * int64(now)))
 			sampled += running * p.sampleRate(p.updateRate(now))
 			p.chargeSamples(int64(sampled))
 			lost = p.lost
@@ -171,9 +173,9 @@ func TestSamplesOfTheKernelFollowTheTicks(t *testing.T) {
 
 // Each thread is stopped for 90 µs; all CPUs are busy.
 func observeMany(p *overheadBudget, threads, ticks int) (admitted []int, overdrawn float64) {
-	const period, stop = int64(10e6), int64(90e3)
+	const period, stop = time.Duration(10e6), time.Duration(90e3)
 	for i := range ticks {
-		now := int64(i) * period
+		now := time.Duration(i) * period
 		p.setTargetCPU(2 * now)
 		if p.overdrawn() > 0 {
 			admitted = append(admitted, 0)

@@ -5,6 +5,7 @@ package tracer
 import (
 	"os"
 	"runtime"
+	"time"
 
 	"prywalk/internal/account/runstats"
 	"prywalk/internal/host/cgroup"
@@ -18,13 +19,13 @@ type pacer struct {
 	shared *target.SharedState
 	ticks  *ticks
 	budget overheadBudget
-	quota  *quota // nil: none, or not applied to the tracer's priority
+	quota  *quota // nil means none, or not applied to the tracer's priority
 	subset subset
 
 	closedQuotas runstats.OwnQuota // effects of the quotas that closeQuota has closed
 }
 
-func newPacer(s *target.SharedState, o *target.SamplingOptions, start int64) *pacer {
+func newPacer(s *target.SharedState, o *target.SamplingOptions, start ptrace.Moment) *pacer {
 	p := &pacer{
 		shared: s, ticks: newTicks(start, o.Freq), subset: newSubset(o.Subset, uint64(start)),
 		budget: newOverheadBudget(o.Freq, o.MaxOverhead, runtime.NumCPU()),
@@ -33,12 +34,12 @@ func newPacer(s *target.SharedState, o *target.SamplingOptions, start int64) *pa
 	return p
 }
 
-func (p *pacer) begin(now int64, freq float64) {
+func (p *pacer) begin(now ptrace.Moment, freq float64) {
 	p.ticks.restart(now, freq)
 	p.budget.since = now
 }
 
-func (p *pacer) resume(now int64) {
+func (p *pacer) resume(now ptrace.Moment) {
 	p.ticks.restart(now, p.budget.updateRate(now))
 }
 
@@ -58,11 +59,11 @@ func (p *pacer) closeQuota() {
 
 func (p *pacer) underQuota() bool { return p.quota != nil }
 
-// period returns the mean distance of ticks, ns.
-func (p *pacer) period() int64 { return p.ticks.period }
+// period returns the mean distance of ticks.
+func (p *pacer) period() time.Duration { return p.ticks.period }
 
-// next returns the next tick, CLOCK_MONOTONIC ns, and the rate of an engine's samples, 1/s.
-func (p *pacer) next(now int64) (tick int64, sampleRate float64) {
+// next returns the next tick, and the rate of an engine's samples, 1/s.
+func (p *pacer) next(now ptrace.Moment) (tick ptrace.Moment, sampleRate float64) {
 	p.chargeSamples()
 	rate := p.quota.rate(p.budget.updateRate(now))
 	p.ticks.setRate(now, rate)
@@ -81,8 +82,8 @@ func (p *pacer) withinQuota() bool {
 
 func (p *pacer) isLimited() bool { return p.budget.limited() }
 
-// withinBudget reports whether a tick may begin. targetCPU is the tracked processes' CPU time so far, ns.
-func (p *pacer) withinBudget(targetCPU int64) bool {
+// withinBudget reports whether a tick may begin. targetCPU is the tracked processes' CPU time so far.
+func (p *pacer) withinBudget(targetCPU time.Duration) bool {
 	p.budget.setTargetCPU(targetCPU + p.shared.ChildCPU)
 	if p.budget.overdrawn() > 0 {
 		p.budget.withheld++
@@ -96,7 +97,7 @@ func (p *pacer) recordTick(observed int64) {
 		return
 	}
 	if self, err := procmem.ProcessCPU(os.Getpid()); err == nil {
-		p.budget.recordTick(int64(self), observed)
+		p.budget.recordTick(time.Duration(self), observed)
 	}
 }
 
@@ -115,8 +116,8 @@ func (p *pacer) draw() bool { return p.subset.draw() }
 
 func (p *pacer) admitsObservation() bool { return p.shared.Ending || p.quota.admitObservation() }
 
-// chargeStop returns the length, ns, without the time in which the quota suspended prywalk.
-func (p *pacer) chargeStop(ns int64) (own int64) {
+// chargeStop returns the length, without the time in which the quota suspended prywalk.
+func (p *pacer) chargeStop(ns time.Duration) (own time.Duration) {
 	own = p.quota.ownPart(ns)
 	p.budget.addStop(own)
 	return own

@@ -11,10 +11,10 @@ import (
 	"prywalk/internal/account/runstats"
 	"prywalk/internal/base/errs"
 	"prywalk/internal/base/sample"
-	"prywalk/internal/host/procmem"
 	"prywalk/internal/testtargets"
 	"prywalk/internal/testtargets/bounded"
 	"prywalk/internal/watch/target"
+	"prywalk/ptrace"
 )
 
 func TestProcessThatEndedBeforeItIsAttachedIsReported(t *testing.T) {
@@ -40,7 +40,7 @@ func TestAThreadWhoseClockIsNotReadDoesNotBegin(t *testing.T) {
 	c := newTracer(target.SamplingOptions{Freq: 99})
 	c.tracked.trackProcess(opened(t, pid))
 	p := c.tracked.procs[0]
-	c.listings.refresh(p, procmem.Now())
+	c.listings.refresh(p, ptrace.Now())
 	began := func() (n int) {
 		c.shared.Out.HandOver(0)
 		for len(c.shared.Queue.Batches()) > 0 {
@@ -64,7 +64,7 @@ func TestAThreadWhoseClockIsNotReadDoesNotBegin(t *testing.T) {
 		th.End.AtStart = sample.Reading{}
 	}
 	p.TaskDir.Close()
-	c.endedThreads.readAtStart(p, procmem.Now())
+	c.endedThreads.readAtStart(p, ptrace.Now())
 	if n := began(); n != 0 || p.EndedReport.Known {
 		t.Errorf("%d threads begin, and what ended ones used is known: %v", n, p.EndedReport.Known)
 	}
@@ -75,7 +75,7 @@ func TestThreadsNotFoundForLackOfDescriptorsAreFailures(t *testing.T) {
 	c := newTracer(target.SamplingOptions{Freq: 99})
 	c.tracked.trackProcess(opened(t, pid))
 	p := c.tracked.procs[0]
-	testtargets.WithoutDescriptors(t, func() { c.listings.refresh(p, procmem.Now()) })
+	testtargets.WithoutDescriptors(t, func() { c.listings.refresh(p, ptrace.Now()) })
 	var stats runstats.Stats
 	c.counts.stats(&stats)
 	if n := int64(p.Threads.Listed()); n < 4 || stats.Attempted != n || stats.Failed[errs.NoFiles.Word()] != n {

@@ -5,6 +5,7 @@ package tracer
 import (
 	"os"
 	"runtime"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -26,8 +27,8 @@ import (
 //	target.CPUQuotaGate     holds the aggregator up while a stop is pending
 
 const (
-	// throttledFrom is the least length of a stop that may include throttled time, ns.
-	throttledFrom = 1e6
+	// throttledFrom is the least length of a stop that may include throttled time.
+	throttledFrom = time.Millisecond
 	minQuotaRate  = 1 // ticks/s
 )
 
@@ -40,15 +41,15 @@ type quota struct {
 	onlyCPU        int   // of all threads, −1 if several
 	movedIn        int64 // quota's period of the last move
 	last           cgroup.CPUStat
-	groupCPU       int64   // ns
-	groupCPUAtTick int64   // ns
+	groupCPU       time.Duration
+	groupCPUAtTick time.Duration
 	meanCost       float64 // CPU time between ticks, ns
 
 	withheld  int64 // ticks
 	throttled int64 // stops
 }
 
-// newQuota returns the tightest limit that can be measured; nil: none, or it has no effect ("fifo").
+// newQuota returns the tightest limit that can be measured; nil means none, or it has no effect ("fifo").
 func newQuota(limits []cgroup.CPUQuota, scheduling string) *quota {
 	if scheduling == "fifo" {
 		return nil
@@ -79,22 +80,22 @@ func openQuota(l cgroup.CPUQuota) *quota {
 		kept = min(q.allCPUs.Count()-1, 1)
 		cpus = 1
 	}
-	q.guard = cgroup.NewQuotaGuard(l, cpus, kept, s, q.updateGroupCPU(s))
+	q.guard = cgroup.NewQuotaGuard(l, cpus, kept, s, int64(q.updateGroupCPU(s)))
 	q.groupCPUAtTick = q.groupCPU
 	return q
 }
 
-func (q *quota) updateGroupCPU(s cgroup.CPUStat) int64 {
+func (q *quota) updateGroupCPU(s cgroup.CPUStat) time.Duration {
 	if !q.alone {
-		q.groupCPU = s.Used
+		q.groupCPU = time.Duration(s.Used)
 	} else if own, err := procmem.ProcessCPU(os.Getpid()); err == nil {
-		q.groupCPU = int64(own)
+		q.groupCPU = time.Duration(own)
 	}
 	return q.groupCPU
 }
 
 func (q *quota) read() {
-	if q.alone && !q.guard.ShouldQuery(q.updateGroupCPU(q.last)) {
+	if q.alone && !q.guard.ShouldQuery(int64(q.updateGroupCPU(q.last))) {
 		return
 	}
 	q.query()
@@ -103,7 +104,7 @@ func (q *quota) read() {
 func (q *quota) query() {
 	if s, err := q.meter.Read(); err == nil {
 		q.last = s
-		q.guard.Update(s, q.updateGroupCPU(s))
+		q.guard.Update(s, int64(q.updateGroupCPU(s)))
 	}
 }
 
@@ -116,7 +117,7 @@ func (q *quota) admitTick() bool {
 	cost := float64(q.groupCPU - q.groupCPUAtTick)
 	q.groupCPUAtTick = q.groupCPU
 	q.meanCost += (cost - q.meanCost) / 16
-	if q.guard.Left(q.groupCPU) >= q.guard.MinLeft(int64(q.meanCost)) {
+	if q.guard.Left(int64(q.groupCPU)) >= q.guard.MinLeft(int64(q.meanCost)) {
 		return true
 	}
 	q.withheld++
@@ -133,7 +134,7 @@ func (q *quota) admitObservation() bool {
 	} else {
 		q.read()
 	}
-	return q.guard.Left(q.groupCPU) >= q.guard.MinLeft(0)/2
+	return q.guard.Left(int64(q.groupCPU)) >= q.guard.MinLeft(0)/2
 }
 
 // rate lowers a rate to what the quota permits.
@@ -144,8 +145,8 @@ func (q *quota) rate(asked float64) float64 {
 	return max(min(asked, q.guard.Rate(q.meanCost)), minQuotaRate)
 }
 
-// ownPart returns a stop's length, ns, without throttled time if the target is in the group, too.
-func (q *quota) ownPart(stopped int64) int64 {
+// ownPart returns a stop's length, without throttled time if the target is in the group, too.
+func (q *quota) ownPart(stopped time.Duration) time.Duration {
 	if q == nil || stopped < throttledFrom {
 		return stopped
 	}
@@ -157,7 +158,7 @@ func (q *quota) ownPart(stopped int64) int64 {
 	if q.alone {
 		return stopped
 	}
-	return max(stopped-(q.last.ThrottledFor-before), 0)
+	return max(stopped-time.Duration(q.last.ThrottledFor-before), 0)
 }
 
 // mustStopOnlyOnCPU reports whether only threads on a CPU may be stopped; with a single CPU all may.

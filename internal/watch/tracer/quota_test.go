@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"prywalk/internal/host/cgroup"
 )
@@ -71,7 +72,7 @@ func TestExpensiveTicksNeedMoreOfTheQuota(t *testing.T) {
 	g, q := openQuotaGroup(t)
 	g.set(5, 2, 0)
 	q.read()
-	g.set(5+int(q.guard.Left(q.groupCPU)/1e6)-2, 2, 0) // 2 ms are left
+	g.set(5+int(q.guard.Left(int64(q.groupCPU))/1e6)-2, 2, 0) // 2 ms are left
 	q.read()
 	for cost, want := range map[float64]bool{0: true, 1e6: false} {
 		q.groupCPUAtTick, q.meanCost = q.groupCPU, cost
@@ -107,7 +108,7 @@ func TestThrottledTimeOfAStopIsNotPrywalksIfTheTargetIsInTheGroup(t *testing.T) 
 		q.alone = alone
 		for _, c := range []struct {
 			throttledMS      int
-			stopped, without int64 // ns
+			stopped, without time.Duration // ns
 		}{
 			{0, 10e6, 10e6}, {3, 10e6, 7e6}, {3, 10e6, 10e6}, {8, 2e6, 0}, {9, throttledFrom - 1, throttledFrom - 1},
 		} {

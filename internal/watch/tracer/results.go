@@ -3,8 +3,6 @@
 package tracer
 
 import (
-	"time"
-
 	"prywalk/internal/base/errs"
 	"prywalk/internal/base/sample"
 	"prywalk/internal/host/procmem"
@@ -23,7 +21,7 @@ type results struct {
 func (r *results) takeUnchanged(th *target.Thread, clocks procmem.SchedStat) {
 	th.AccountedClocks = clocks
 	if th.EnginePart != nil {
-		th.EnginePart.ClocksRead(procmem.ReadingAt(clocks, r.shared.Tick.At))
+		th.EnginePart.ClocksRead(procmem.ReadingAt(clocks, int64(r.shared.Tick.At)))
 	}
 	th.ObservedTick = r.shared.Tick.Number
 	r.counts.countUnchanged(r.shared.Backoff.RecordUnchanged(th))
@@ -44,10 +42,10 @@ func (r *results) takeSample(th *target.Thread, s *observe.RawSample) {
 		s.OnCPU, s.Skids = false, false
 	}
 	if s.How == observe.ByStop {
-		s.Stop.StopTime = time.Duration(r.pace.chargeStop(int64(s.Stop.StopTime)))
+		s.Stop.StopTime = r.pace.chargeStop(s.Stop.StopTime)
 	}
 	r.counts.countSample(th.Observed, s)
-	r.gaps.endGap(int64(s.At))
+	r.gaps.endGap(s.At)
 	th.ObservedTick = r.shared.Tick.Number
 	r.shared.Backoff.RecordObservation(th, s.State != sample.Running, th.FromZero, s.Sched)
 	if th.EnginePart != nil {
@@ -56,7 +54,7 @@ func (r *results) takeSample(th *target.Thread, s *observe.RawSample) {
 	r.shared.AddSample(target.Event{
 		Thread: th, RawSample: s, UnchangedBefore: th.TakeUnchanged(),
 		StandsFor:  r.shared.Tick.StandsFor,
-		WalkAtOnce: s.State == sample.Running && th.Proc.WalkAtOnce(int64(s.At)),
+		WalkAtOnce: s.State == sample.Running && th.Proc.WalkAtOnce(s.At),
 	})
 }
 
@@ -83,7 +81,7 @@ func (r *results) takeFailure(th *target.Thread, err error) {
 
 func (r *results) takeLostStops(th *target.Thread) {
 	for _, lost := range th.Observed.TakeLostStops() {
-		lost.StopTime = time.Duration(r.pace.chargeStop(int64(lost.StopTime)))
+		lost.StopTime = r.pace.chargeStop(lost.StopTime)
 		r.counts.countLostStop(th.Observed, &lost)
 	}
 }
@@ -104,7 +102,7 @@ func (r *results) endThread(th *target.Thread) {
 	}
 	end := &th.End
 	r.dropThread(th, end.Alive)
-	end.GapThreshold = r.gaps.threshold()
+	end.GapThreshold = int64(r.gaps.threshold())
 	observedAtEnd := th.ObservedTick == r.shared.Tick.Number
 	if !end.Alive || observedAtEnd {
 		end.AtEnd = sample.Reading{}
@@ -112,7 +110,7 @@ func (r *results) endThread(th *target.Thread) {
 	r.shared.Out.Add(th.HasEnded(th.Observed.TakeNotStopped()))
 }
 
-// dropThread drops a thread. alive: its clocks go on.
+// dropThread drops a thread. alive means that its clocks go on.
 func (r *results) dropThread(th *target.Thread, alive bool) {
 	r.counts.countRan(r.shared.Backoff.Forget(th))
 	if th.EnginePart != nil {

@@ -17,9 +17,9 @@ import (
 )
 
 type run struct {
-	lastTick      int64 // CLOCK_MONOTONIC ns
-	lastRead      int64 // of all clocks, CLOCK_MONOTONIC ns; 0: none
-	length        int64 // from the first tick to the last reading, ns
+	lastTick      ptrace.Moment
+	lastRead      ptrace.Moment // of all clocks; 0 means none
+	length        time.Duration // from the first tick to the last reading
 	brokenCalls   int64
 	repeatedCalls int64
 	scheduling    string
@@ -77,31 +77,31 @@ func (t *Tracer) runHere(ctx context.Context) (again bool) {
 		t.backlog.handOver()
 		return true
 	}
-	t.observeLast(procmem.Now())
+	t.observeLast(ptrace.Now())
 	ctl.Close()
 	return false
 }
 
 func (r *run) setTotals(c *Control, ctl *ptrace.Controller) {
 	if r.lastRead == 0 { // after a panic, or before this process is stopped
-		r.lastRead = procmem.Now()
+		r.lastRead = ptrace.Now()
 	}
-	r.length = r.lastRead - c.FirstTick()
+	r.length = r.lastRead.Sub(c.FirstTick())
 	s := ctl.Stats()
 	r.brokenCalls += int64(s.Broken)
 	r.repeatedCalls += int64(s.ReportedTwice)
 }
 
 func (t *Tracer) beginOnce() {
-	start := procmem.Now()
-	if t.control.firstTick.CompareAndSwap(0, start) {
+	start := ptrace.Now()
+	if t.control.firstTick.CompareAndSwap(0, int64(start)) {
 		t.pace.begin(start, t.opts.Freq)
-		t.gaps.begin(start, procmem.Suspended())
+		t.gaps.begin(start, time.Duration(procmem.Suspended()))
 		t.requests.begin(start)
 	}
 }
 
-func (t *Tracer) observeLast(now int64) {
+func (t *Tracer) observeLast(now ptrace.Moment) {
 	ender, _ := t.engine.(target.EngineEnder)
 	if ender != nil {
 		ender.BeforeLastTick(now)
@@ -113,25 +113,25 @@ func (t *Tracer) observeLast(now int64) {
 		}
 		p.Threads.MakeDue()
 	}
-	t.tick(now, now+t.observations.lastTickFor())
+	t.tick(now, now.Add(t.observations.lastTickFor()))
 	t.stops.cancelAll()
 	t.listings.endAll()
 	if ender != nil {
 		ender.End()
 	}
 	t.pace.chargeSamples()
-	t.run.lastRead = procmem.Now()
+	t.run.lastRead = ptrace.Now()
 	t.backlog.handOverAll()
 }
 
-const heldStep = 20e6 // between checks during a Hold, ns
+const heldStep = 20 * time.Millisecond // between checks during a Hold
 
 // hold waits until Resume, the end of ctx, or an imminent stop of this process.
 func (t *Tracer) hold(ctx context.Context) {
 	over := func() bool { return hasEnded(ctx) || ptrace.Suspending() }
-	for end := procmem.Now() + selfruntime.DrainFor; t.shared.Observer.Stops.Attached() > 0 && procmem.Now() < end &&
+	for end := ptrace.Now().Add(selfruntime.DrainFor); t.shared.Observer.Stops.Attached() > 0 && ptrace.Now() < end &&
 		!over(); {
-		t.stops.finishUntil(procmem.Now() + heldStep)
+		t.stops.finishUntil(ptrace.Now().Add(heldStep))
 	}
 	t.backlog.handOver()
 	t.publish()
@@ -143,12 +143,12 @@ func (t *Tracer) hold(ctx context.Context) {
 	defer t.control.holding.Store(false)
 	for t.control.holdAsked.Load() && !over() {
 		if t.shared.Observer.Stops.Attached() > 0 {
-			t.stops.finishUntil(procmem.Now() + heldStep)
+			t.stops.finishUntil(ptrace.Now().Add(heldStep))
 			continue
 		}
 		time.Sleep(heldStep) // gives the CPU to the Go runtime
 	}
-	now := procmem.Now()
+	now := ptrace.Now()
 	if holder != nil {
 		holder.Resume(now)
 	}

@@ -17,6 +17,7 @@ import (
 	"prywalk/internal/testtargets/bounded"
 	"prywalk/internal/watch/observe"
 	"prywalk/internal/watch/target"
+	"prywalk/ptrace"
 )
 
 // There is no aggregator: what the tracer hands over is dropped.
@@ -26,7 +27,7 @@ func runUntil(t *testing.T, o target.SamplingOptions, pid int, enough func(*Cont
 	if !control.Admit(opened(t, pid)) {
 		t.Fatal("the process is not admitted")
 	}
-	tracer := New(o, control, common, procmem.Now(), procmem.BootTicks())
+	tracer := New(o, control, common, ptrace.Now(), procmem.BootTicks())
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go tracer.Run(ctx, cancel)
@@ -149,7 +150,7 @@ func TestRunEndsAtTheDeadlineThoughTheRuntimeIsLate(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	tracer := New(target.SamplingOptions{Freq: 10}, control, common, procmem.Now(), procmem.BootTicks())
+	tracer := New(target.SamplingOptions{Freq: 10}, control, common, ptrace.Now(), procmem.BootTicks())
 	go tracer.Run(lateContext{ctx, time.Now()}, cancel)
 	ended := make(chan struct{})
 	go func() {

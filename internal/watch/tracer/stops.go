@@ -26,9 +26,9 @@ type stops struct {
 	results *results
 	pending map[*observe.Thread]*target.Thread
 
-	// In the present tick:
-	spinsLeft  int   // busy-waits that may still fail
-	awakeSince int64 // CLOCK_MONOTONIC ns
+	// These are of the present tick.
+	spinsLeft  int // busy-waits that may still fail
+	awakeSince ptrace.Moment
 }
 
 // After an interrupt the tracer first waits busily, for [ptrace.SpinFor]. In each tick at most maxSpins of these waits
@@ -38,8 +38,8 @@ const (
 	spinShare = 8
 )
 
-func (s *stops) beginTick(now, deadline int64) {
-	s.spinsLeft = int(min(max((deadline-now)/spinShare/int64(ptrace.SpinFor), 1), maxSpins))
+func (s *stops) beginTick(now, deadline ptrace.Moment) {
+	s.spinsLeft = int(min(max(int64(deadline.Sub(now)/spinShare/ptrace.SpinFor), 1), maxSpins))
 	s.awakeSince = now
 	s.shared.Observer.Preemption().BeginTick()
 }
@@ -81,9 +81,9 @@ func (s *stops) endPending(observed *observe.Thread) *target.Thread {
 
 // pollBegun finishes the threads that have stopped. If outcome is Pending, it busy-waits for [ptrace.SpinFor].
 func (s *stops) pollBegun(observed *observe.Thread, outcome observe.Outcome) {
-	until := int64(0)
+	until := ptrace.Moment(0)
 	if outcome == observe.Pending && !observed.AwaitsTracer() && s.spinsLeft > 0 {
-		until = procmem.Now() + int64(ptrace.SpinFor)
+		until = ptrace.Now().Add(ptrace.SpinFor)
 	}
 	if s.take(s.shared.Observer.Stops.NextStopped(until)) {
 		s.takeStopped()
@@ -115,15 +115,15 @@ func (s *stops) poll() {
 	ptrace.Unpin()
 }
 
-// finishUntil returns at the deadline (CLOCK_MONOTONIC, ns) or if no thread is attached. Under a CPU quota the
+// finishUntil returns at the deadline or if no thread is attached. Under a CPU quota the
 // aggregator waits meanwhile.
-func (s *stops) finishUntil(deadline int64) {
+func (s *stops) finishUntil(deadline ptrace.Moment) {
 	if s.pace.underQuota() && s.shared.Observer.Stops.PendingStops() > 0 {
 		s.shared.QuotaGate.Close()
 	}
 	if s.shared.Observer.Stops.Attached() > 0 {
 		ptrace.Pin()
-		for s.take(s.shared.Observer.Stops.Next(ptrace.Moment(deadline))) {
+		for s.take(s.shared.Observer.Stops.Next(deadline)) {
 		}
 		ptrace.Unpin()
 	}
@@ -133,7 +133,7 @@ func (s *stops) finishUntil(deadline int64) {
 }
 
 // endTick does not wait on the CPU of a target's thread: only a wake-up by a timer gives an exact sample there.
-func (s *stops) endTick(now, deadline int64) {
+func (s *stops) endTick(now, deadline ptrace.Moment) {
 	if s.cpus.mayMove() && !s.shared.Ending {
 		deadline = now
 	}
@@ -172,23 +172,23 @@ func (s *stops) drainUntil(done <-chan struct{}) {
 	}
 }
 
-const pollStep = 200e3 // ns
+const pollStep = 200 * time.Microsecond
 
 // pollAndSleep returns false if no thread is attached. Precondition: not pinned.
 func (s *stops) pollAndSleep() bool {
 	if s.shared.Observer == nil || s.shared.Observer.Stops.Attached() == 0 {
 		return false
 	}
-	s.finishUntil(procmem.Now())
-	procmem.SleepUntil(procmem.Now() + pollStep)
+	s.finishUntil(ptrace.Now())
+	procmem.SleepUntil(int64(ptrace.Now().Add(pollStep)))
 	return true
 }
 
 const (
-	// In the first half of its period a tick sleeps for stayFor, ns, after as much work.
-	stayFor     = 150e3
-	closeTicks  = 4e6  // ns, least period for that
-	longestStay = 10e6 // ns, half of the watchdog's limit (package ptrace)
+	// In the first half of its period a tick sleeps for stayFor, after as much work.
+	stayFor     = 150 * time.Microsecond
+	closeTicks  = 4 * time.Millisecond  // least period for that
+	longestStay = 10 * time.Millisecond // half of the watchdog's limit (package ptrace)
 )
 
 // yieldCPU may sleep. Without an observer nothing was sampled yet.
@@ -196,24 +196,24 @@ func (s *stops) yieldCPU() {
 	if s.shared.Observer == nil {
 		return
 	}
-	now, period := procmem.Now(), s.shared.Tick.Period
-	early := period >= closeTicks && now-s.shared.Tick.At < period/2 && !s.shared.Ending
-	if stays := now - s.awakeSince; stays >= stayFor && early || stays >= longestStay {
-		s.awakeSince = s.pause(now + stayFor)
+	now, period := ptrace.Now(), s.shared.Tick.Period
+	early := period >= closeTicks && now.Sub(s.shared.Tick.At) < period/2 && !s.shared.Ending
+	if stays := now.Sub(s.awakeSince); stays >= stayFor && early || stays >= longestStay {
+		s.awakeSince = s.pause(now.Add(stayFor))
 	}
 }
 
-// pause finishes stops, and sleeps until a time of CLOCK_MONOTONIC.
-func (s *stops) pause(until int64) (now int64) {
+// pause finishes stops, and sleeps until a moment.
+func (s *stops) pause(until ptrace.Moment) (now ptrace.Moment) {
 	s.finishUntil(until)
-	if procmem.Now() < until {
+	if ptrace.Now() < until {
 		ptrace.Pin()
 		s.shared.Observer.Preemption().Nap(until)
 		ptrace.Unpin()
 	}
 	s.engine.DrainIfDue()
-	now = procmem.Now()
-	s.shared.Observer.Preemption().Woken(ptrace.Moment(now)) // it may be on another CPU
+	now = ptrace.Now()
+	s.shared.Observer.Preemption().Woken(now) // it may be on another CPU
 	return now
 }
 

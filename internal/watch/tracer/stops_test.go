@@ -51,7 +51,7 @@ func free(tid int) bool {
 // late has cancelled a stop of a vfork parent, which stops when its child is killed.
 type late struct {
 	c     *Tracer
-	until int64         // CLOCK_MONOTONIC ns
+	until ptrace.Moment // CLOCK_MONOTONIC ns
 	freed chan struct{} // the thread is detached, or the test has failed
 }
 
@@ -82,7 +82,7 @@ func onLateAfter(t *testing.T, hold bool, before func(), f func(*late)) {
 		if free(pid) || c.shared.Observer.Stops.Attached() != 1 {
 			t.Error("the stop was not cancelled: the test shows nothing")
 		}
-		l := &late{c: c, until: procmem.Now() + int64(attendWithin), freed: make(chan struct{})}
+		l := &late{c: c, until: ptrace.Now().Add(attendWithin), freed: make(chan struct{})}
 		if hold {
 			c.control.Hold()
 		}
@@ -113,12 +113,12 @@ func TestThreadsThatStopLateAreLetGoOfInEveryWait(t *testing.T) {
 	for name, wait := range map[string]func(*late){
 		"a listing":          func(l *late) { l.list(opened(t, sleepers)) },
 		"the end of a tick":  func(l *late) { l.c.stops.finishUntil(l.until) },
-		"a tick":             func(l *late) { l.c.tick(procmem.Now(), l.until) },
-		"a tick without any": func(l *late) { l.c.shared.Garbage.Request(); l.c.tick(procmem.Now(), l.until) },
+		"a tick":             func(l *late) { l.c.tick(ptrace.Now(), l.until) },
+		"a tick without any": func(l *late) { l.c.shared.Garbage.Request(); l.c.tick(ptrace.Now(), l.until) },
 		"a tick withheld": func(l *late) {
 			l.c.pace.budget = newOverheadBudget(99, 0.01, 1)
 			l.c.pace.budget.addStop(1e9)
-			l.c.makeTick(procmem.Now(), l.until)
+			l.c.makeTick(ptrace.Now(), l.until)
 		},
 		"a pause":      func(l *late) { l.breathe() },
 		"a collection": func(l *late) { l.c.shared.Garbage.Await(l.freed) },
@@ -142,9 +142,9 @@ func TestThreadsThatStopLateAreLetGoOfInEveryWait(t *testing.T) {
 
 func (l *late) list(shared *target.Process) {
 	l.c.tracked.trackProcess(shared)
-	for p := l.c.tracked.procs[0]; procmem.Now() < l.until; {
+	for p := l.c.tracked.procs[0]; ptrace.Now() < l.until; {
 		p.Threads = target.NewThreadList(false)
-		l.c.listings.refresh(p, procmem.Now())
+		l.c.listings.refresh(p, ptrace.Now())
 		for _, th := range p.Threads.All() {
 			th.Observed.Close()
 		}
@@ -157,8 +157,8 @@ func (l *late) list(shared *target.Process) {
 }
 
 func (l *late) breathe() {
-	for procmem.Now() < l.until {
-		l.c.stops.pause(procmem.Now() + 1e6)
+	for ptrace.Now() < l.until {
+		l.c.stops.pause(ptrace.Now().Add(1e6))
 		select {
 		case <-l.freed:
 			return

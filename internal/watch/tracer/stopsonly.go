@@ -3,8 +3,11 @@
 package tracer
 
 import (
+	"time"
+
 	"prywalk/internal/account/runstats"
 	"prywalk/internal/watch/target"
+	"prywalk/ptrace"
 )
 
 // stopsOnly is an [target.Engine] that observes nothing: running threads are stopped.
@@ -14,13 +17,13 @@ type stopsOnly struct{}
 func (stopsOnly) Track(*target.Process) target.ProcessPart { return nil }
 
 // SetRate implements [target.Engine].
-func (stopsOnly) SetRate(int64, float64) {}
+func (stopsOnly) SetRate(ptrace.Moment, float64) {}
 
 // BeginTick implements [target.Engine].
-func (stopsOnly) BeginTick(int64, bool) {}
+func (stopsOnly) BeginTick(ptrace.Moment, bool) {}
 
 // DrainAll implements [target.Engine].
-func (stopsOnly) DrainAll(int64) {}
+func (stopsOnly) DrainAll(ptrace.Moment) {}
 
 // DrainIfDue implements [target.Engine].
 func (stopsOnly) DrainIfDue() (buffers bool) { return false }
@@ -35,16 +38,16 @@ func (stopsOnly) Stats(o *runstats.Observed) { o.Engine = "ptrace" }
 type host struct{ t *Tracer }
 
 // RecordObservation implements [target.EngineHost].
-func (h host) RecordObservation(now int64) { h.t.gaps.recordObservation(now) }
+func (h host) RecordObservation(now ptrace.Moment) { h.t.gaps.recordObservation(now) }
 
 // GapEnd implements [target.EngineHost].
-func (h host) GapEnd() int64 { return h.t.gaps.endOfLast() }
+func (h host) GapEnd() ptrace.Moment { return h.t.gaps.endOfLast() }
 
 // ReadClocks implements [target.EngineHost].
-func (h host) ReadClocks(now int64) { h.t.tracked.readClocks(now) }
+func (h host) ReadClocks(now ptrace.Moment) { h.t.tracked.readClocks(now) }
 
 // ReadTargetCPU implements [target.EngineHost].
-func (h host) ReadTargetCPU(now int64) int64 { return h.t.tracked.cpuTime(now) }
+func (h host) ReadTargetCPU(now ptrace.Moment) time.Duration { return h.t.tracked.cpuTime(now) }
 
 // HasObservation implements [target.EngineHost].
 func (h host) HasObservation() bool { return h.t.counts.samples() > 0 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+	"time"
 )
 
 // 20,000 ticks draw 5 of 37. Bound: six standard errors of 48.
@@ -60,10 +61,10 @@ func TestBudgetSamplesAPartWhereTheRateWouldBeLow(t *testing.T) {
 	const share, fixed, full = 0.01, 0.1e6, 40e6 // two CPUs: 20 ms a second
 	p := newOverheadBudget(1000, share, 2)
 	p.limitsOwn = true
-	self, rng := int64(0), rand.New(rand.NewPCG(3, 4))
+	self, rng := time.Duration(0), rand.New(rand.NewPCG(3, 4))
 	for range 2000 {
 		p.updateRate(1e9)
-		self += int64((fixed + p.observedPart*full) * (0.9 + 0.2*rng.Float64()))
+		self += time.Duration((fixed + p.observedPart*full) * (0.9 + 0.2*rng.Float64()))
 		p.recordTick(self, 1)
 	}
 	rate := p.updateRate(1e9)

@@ -13,7 +13,7 @@ import (
 
 // A function comes before those that it calls.
 
-// makeTicks makes at least one tick, unless it is held. leave: this process is about to be stopped.
+// makeTicks makes at least one tick, unless it is held. leave means that this process is about to be stopped.
 func (t *Tracer) makeTicks(ctx context.Context, ctl *ptrace.Controller) (leave bool) {
 	for began := false; !began || !hasEnded(ctx); began = true {
 		if ptrace.Suspending() {
@@ -24,7 +24,7 @@ func (t *Tracer) makeTicks(ctx context.Context, ctl *ptrace.Controller) (leave b
 			continue
 		}
 		t.shared.Observer.Preemption().Woken(ptrace.Now())
-		t.reportSuspension(procmem.Now())
+		t.reportSuspension(ptrace.Now())
 		t.trackArrived()
 		now, next := t.scheduleTick()
 		t.makeTick(now, next)
@@ -38,7 +38,7 @@ func (t *Tracer) makeTicks(ctx context.Context, ctl *ptrace.Controller) (leave b
 	return false
 }
 
-func (t *Tracer) makeTick(now, deadline int64) {
+func (t *Tracer) makeTick(now, deadline ptrace.Moment) {
 	switch {
 	case !t.admitsTick(now):
 		t.withheldTick(now, deadline)
@@ -49,14 +49,14 @@ func (t *Tracer) makeTick(now, deadline int64) {
 	}
 }
 
-// tick observes each thread that is due, once. Stops that are pending at the deadline (CLOCK_MONOTONIC, ns) finish
+// tick observes each thread that is due, once. Stops that are pending at the deadline finish
 // later. The reasons of the order:
 //
 //   - The engine chooses the processes that it samples before any other thread is observed.
 //   - New threads may be short-lived. Those that the engine samples come after DrainAll: their clocks must
 //     be read after their samples were taken.
 //   - Whether to draw depends on how many threads are due: they are listed and woken before.
-func (t *Tracer) tick(now, deadline int64) {
+func (t *Tracer) tick(now, deadline ptrace.Moment) {
 	attemptsBefore := t.counts.attempts()
 	t.beginTick(now, deadline)
 	t.engine.BeginTick(now, false)
@@ -78,8 +78,8 @@ func (t *Tracer) tick(now, deadline int64) {
 }
 
 // withheldTick takes an engine's samples, finds ends, and lets a garbage collection begin.
-func (t *Tracer) withheldTick(now, deadline int64) {
-	_ = t.shared.Garbage.Draining(now) // no stop begins
+func (t *Tracer) withheldTick(now, deadline ptrace.Moment) {
+	_ = t.shared.Garbage.Draining(int64(now)) // no stop begins
 	t.shared.Tick.At, t.shared.Tick.Period = now, t.pace.period()
 	t.gaps.recordObservation(now)
 	t.gaps.beginTick(now, t.pace.period())
@@ -93,14 +93,14 @@ func (t *Tracer) withheldTick(now, deadline int64) {
 }
 
 // missedTick takes an engine's samples.
-func (t *Tracer) missedTick(now, deadline int64) {
+func (t *Tracer) missedTick(now, deadline ptrace.Moment) {
 	t.shared.Tick.At, t.shared.Tick.Period = now, t.pace.period()
 	t.pace.countMissed()
 	t.drainAndHandOver(deadline)
 	t.pace.recordTick(0)
 }
 
-func (t *Tracer) drainAndHandOver(deadline int64) {
+func (t *Tracer) drainAndHandOver(deadline ptrace.Moment) {
 	t.engine.DrainIfDue()
 	t.stops.finishUntil(deadline)
 	t.backlog.handOver()
@@ -109,7 +109,7 @@ func (t *Tracer) drainAndHandOver(deadline int64) {
 // # Steps before a tick
 
 // reportSuspension reports earlier observations first: their Unix time differs.
-func (t *Tracer) reportSuspension(now int64) {
+func (t *Tracer) reportSuspension(now ptrace.Moment) {
 	if slept := t.gaps.newSuspension(now, time.Now().UnixNano(), procmem.Suspended); slept > 0 {
 		t.tracked.reportAllUnchanged()
 		t.shared.Out.Add(target.Event{What: &target.Resumed{At: now, Length: slept}})
@@ -128,9 +128,9 @@ func (t *Tracer) trackArrived() {
 	}
 }
 
-// scheduleTick returns this tick's time and the next one's, CLOCK_MONOTONIC ns.
-func (t *Tracer) scheduleTick() (now, next int64) {
-	now = procmem.Now()
+// scheduleTick returns this tick's time and the next one's.
+func (t *Tracer) scheduleTick() (now, next ptrace.Moment) {
+	now = ptrace.Now()
 	next, sampleRate := t.pace.next(now)
 	t.engine.SetRate(now, sampleRate)
 	return now, next
@@ -138,14 +138,14 @@ func (t *Tracer) scheduleTick() (now, next int64) {
 
 // # Steps of a tick
 
-func (t *Tracer) admitsTick(now int64) bool {
+func (t *Tracer) admitsTick(now ptrace.Moment) bool {
 	return t.pace.withinQuota() && (!t.pace.isLimited() || t.pace.withinBudget(t.tracked.cpuTime(now)))
 }
 
 const maxPeriods = 4
 
-func (t *Tracer) beginTick(now, deadline int64) {
-	period, passed := t.pace.period(), now-t.run.lastTick
+func (t *Tracer) beginTick(now, deadline ptrace.Moment) {
+	period, passed := t.pace.period(), now.Sub(t.run.lastTick)
 	t.run.lastTick = now
 	t.gaps.recordObservation(now)
 	t.gaps.beginTick(now, period)
@@ -163,11 +163,11 @@ func (t *Tracer) beginDraw() (all bool) {
 		return true // for each thread's clocks and last sleep
 	}
 	duePerDrawn := t.pace.beginDraw(t.tracked.dueThreads())
-	t.shared.Tick.StandsFor = int64(float64(t.shared.Tick.StandsFor) * duePerDrawn)
+	t.shared.Tick.StandsFor = time.Duration(float64(t.shared.Tick.StandsFor) * duePerDrawn)
 	return duePerDrawn == 1
 }
 
-func (t *Tracer) endTick(now, deadline int64) {
+func (t *Tracer) endTick(now, deadline ptrace.Moment) {
 	ptrace.Pin() // see [stops]
 	defer ptrace.Unpin()
 	t.stops.endTick(now, deadline)
@@ -178,12 +178,12 @@ func (t *Tracer) endTick(now, deadline int64) {
 
 // # Steps after a tick
 
-func (t *Tracer) afterTick(now int64) {
+func (t *Tracer) afterTick(now ptrace.Moment) {
 	t.listings.reportEnded(now)
 	t.requests.addDue(now, t.control.checkpointAsked.Swap(false))
 	t.stops.poll()
 	t.publish()
-	t.shared.Garbage.Collect(now, t.shared.Observer.Stops.PendingStops())
+	t.shared.Garbage.Collect(int64(now), t.shared.Observer.Stops.PendingStops())
 	t.stops.forgetWake()
 }
 
@@ -197,14 +197,14 @@ func hasEnded(ctx context.Context) bool {
 	return ctx.Err() != nil || limited && !time.Now().Before(at)
 }
 
-const sleepStep = 20e6 // between checks of a sleeping tracer, ns
+const sleepStep = 20 * time.Millisecond // between checks of a sleeping tracer
 
-func sleepUntil(ctx context.Context, ctl *ptrace.Controller, at int64) {
+func sleepUntil(ctx context.Context, ctl *ptrace.Controller, at ptrace.Moment) {
 	for {
-		left := at - procmem.Now()
+		left := at.Sub(ptrace.Now())
 		if left <= 0 || hasEnded(ctx) || ptrace.Suspending() {
 			return
 		}
-		ctl.Sleeper.SleepUntil(ptrace.Moment(at - max(0, left-sleepStep)))
+		ctl.Sleeper.SleepUntil(at.Add(-max(0, left-sleepStep)))
 	}
 }

@@ -15,7 +15,7 @@ import (
 )
 
 func newTracer(o target.SamplingOptions) *Tracer {
-	return New(o, NewControl(1), target.NewCommon(), procmem.Now(), procmem.BootTicks())
+	return New(o, NewControl(1), target.NewCommon(), ptrace.Now(), procmem.BootTicks())
 }
 
 func opened(t testing.TB, pid int) *target.Process {
@@ -49,10 +49,10 @@ func onTicksOver(t testing.TB, o target.SamplingOptions, pid int, f func(tick fu
 		c.shared.Observer = observe.New(ctl, c.shared.Pool, o.Mode)
 		defer c.shared.Observer.Close()
 		c.tracked.trackProcess(p)
-		defer func() { c.observeLast(procmem.Now()) }()
+		defer func() { c.observeLast(ptrace.Now()) }()
 		f(func() {
-			now := procmem.Now()
-			c.tick(now, now+5e6)
+			now := ptrace.Now()
+			c.tick(now, now.Add(5e6))
 			for len(c.shared.Queue.Batches()) > 0 {
 				b := <-c.shared.Queue.Batches()
 				for i := range b {

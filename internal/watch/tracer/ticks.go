@@ -2,48 +2,53 @@
 
 package tracer
 
-import "math/rand/v2"
+import (
+	"math/rand/v2"
+	"time"
+
+	"prywalk/ptrace"
+)
 
 // ticks are at distances from 3/4 to 5/4 of the period, so that they do not keep step with a target. Times are
-// CLOCK_MONOTONIC ns.
+// .
 type ticks struct {
 	missed int64
 
-	period int64 // present mean distance of two ticks, ns
-	due    int64 // planned time of the last tick
+	period time.Duration // present mean distance of two ticks
+	due    ptrace.Moment // planned time of the last tick
 	rng    *rand.Rand
 }
 
 // newTicks returns ticks that begin at start, with freq ticks/s.
-func newTicks(start int64, freq float64) *ticks {
+func newTicks(start ptrace.Moment, freq float64) *ticks {
 	return &ticks{
-		period: int64(1e9 / freq),
+		period: time.Duration(1e9 / freq),
 		due:    start,
 		rng:    rand.New(rand.NewPCG(uint64(start), 0x7072_7977)),
 	}
 }
 
 // next returns the time of the next tick. Ticks whose whole period has passed are missed.
-func (t *ticks) next(now int64) int64 {
-	t.due += t.period - t.period/4 + t.rng.Int64N(t.period/2+1)
-	if late := (now - t.due) / t.period; late > 0 {
+func (t *ticks) next(now ptrace.Moment) ptrace.Moment {
+	t.due = t.due.Add(t.period - t.period/4 + time.Duration(t.rng.Int64N(int64(t.period/2+1))))
+	if late := int64(now.Sub(t.due) / t.period); late > 0 {
 		t.missed += late
-		t.due += late * t.period
+		t.due = t.due.Add(time.Duration(late) * t.period)
 	}
 	return t.due
 }
 
 // setRate changes the frequency, ticks/s. A change begins a new period now; ticks that are late by the old one are
 // missed, as in [ticks.next].
-func (t *ticks) setRate(now int64, freq float64) {
-	if period := int64(1e9 / freq); period != t.period {
-		t.missed += max((now-t.due-t.period)/t.period, 0)
+func (t *ticks) setRate(now ptrace.Moment, freq float64) {
+	if period := time.Duration(1e9 / freq); period != t.period {
+		t.missed += max(int64((now.Sub(t.due)-t.period)/t.period), 0)
 		t.period, t.due = period, now
 	}
 }
 
 // restart begins the ticks again: those before now are neither made nor missed.
-func (t *ticks) restart(now int64, freq float64) {
+func (t *ticks) restart(now ptrace.Moment, freq float64) {
 	missed := t.missed
 	*t = *newTicks(now, freq)
 	t.missed = missed
@@ -53,12 +58,12 @@ func (t *ticks) restart(now int64, freq float64) {
 type subset struct {
 	notDrawn int64
 
-	maxDrawn          int // 0: no limit
+	maxDrawn          int // 0 means no limit
 	rng               *rand.Rand
 	undecided, toDraw int // threads of this tick
 }
 
-// newSubset takes the most threads of a tick; 0: no limit.
+// newSubset takes the most threads of a tick; 0 means no limit.
 func newSubset(limit int, seed uint64) subset {
 	return subset{maxDrawn: limit, rng: rand.New(rand.NewPCG(seed, 0x7375_6273))}
 }

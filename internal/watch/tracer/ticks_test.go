@@ -2,11 +2,16 @@
 
 package tracer
 
-import "testing"
+import (
+	"testing"
+	"time"
+
+	"prywalk/ptrace"
+)
 
 func TestTicksKeepTheirRateAndOrder(t *testing.T) {
 	s := newTicks(1000, 1000)
-	last, now := int64(0), int64(1000)
+	last, now := ptrace.Moment(0), ptrace.Moment(1000)
 	for range 10000 {
 		at := s.next(now)
 		if at <= last {
@@ -15,7 +20,7 @@ func TestTicksKeepTheirRateAndOrder(t *testing.T) {
 		last, now = at, max(now, at)
 	}
 	// The standard deviation of a distance is 1/2/√12 of the period, of 10,000 some 14.4 periods. Five of them.
-	if want := int64(1000 + 10000*1e6); last < want-72e6 || last > want+72e6 {
+	if want := ptrace.Moment(1000 + 10000*1e6); last < want.Add(-72e6) || last > want.Add(72e6) {
 		t.Fatalf("tick 10,000 at %d, want %d ± 72 periods", last, want)
 	}
 	if s.missed != 0 {
@@ -30,9 +35,9 @@ func TestTicksDoNotKeepStepWithPeriodicWork(t *testing.T) {
 	for _, k := range []int64{1, 2, 3, 12} {
 		s := newTicks(1000, 100)
 		var hits [4]int
-		for at, repeat := int64(1000), s.period/k; hits[0]+hits[1]+hits[2]+hits[3] < n; {
+		for at, repeat := ptrace.Moment(1000), s.period/time.Duration(k); hits[0]+hits[1]+hits[2]+hits[3] < n; {
 			at = s.next(at)
-			hits[at%repeat*4/repeat]++
+			hits[int64(time.Duration(at%ptrace.Moment(repeat))*4/repeat)]++
 		}
 		for i, m := range hits {
 			if m < n/4-n/50 || m > n/4+n/50 {
@@ -45,22 +50,22 @@ func TestTicksDoNotKeepStepWithPeriodicWork(t *testing.T) {
 func TestTicksMissedAreCountedAndNotCaughtUp(t *testing.T) {
 	s := newTicks(0, 100)
 	now := s.next(0)
-	now += 100e6
+	now = now.Add(100e6)
 	at := s.next(now)
-	if at < now-10e6 || s.missed < 8 || s.missed > 10 {
+	if at < now.Add(-10e6) || s.missed < 8 || s.missed > 10 {
 		t.Fatalf("next tick %d after %d, %d missed", at, now, s.missed)
 	}
 }
 
 func TestTicksMissedBeforeAChangeOfTheRateAreCounted(t *testing.T) {
 	s := newTicks(0, 100)
-	now := s.next(0) + 100e6
+	now := s.next(0).Add(100e6)
 	s.setRate(now, 99)
 	if at := s.next(now); at < now || s.missed != 9 {
 		t.Errorf("next tick at %d, now %d, %d missed; want a later one, and 9", at, now, s.missed)
 	}
 	now = s.next(now)
-	s.setRate(now+5e6, 50)
+	s.setRate(now.Add(5e6), 50)
 	if s.missed != 9 {
 		t.Errorf("%d missed; want none for a tick that is late by half a period", s.missed-9)
 	}

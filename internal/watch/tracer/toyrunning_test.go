@@ -4,6 +4,7 @@ package tracer
 
 import (
 	"testing"
+	"time"
 
 	"prywalk/internal/account/runstats"
 	"prywalk/internal/base/sample"
@@ -26,14 +27,14 @@ func newToyRunning() *toyRunning {
 func (e *toyRunning) Start(*target.SharedState, target.EngineHost, *target.SamplingOptions) target.Engine {
 	return e
 }
-func (e *toyRunning) Period() int64   { return 0 }
-func (e *toyRunning) FromStart() bool { return false }
-func (e *toyRunning) Close()          {}
+func (e *toyRunning) Period() time.Duration { return 0 }
+func (e *toyRunning) FromStart() bool       { return false }
+func (e *toyRunning) Close()                {}
 
 func (e *toyRunning) Track(*target.Process) target.ProcessPart { return toyProcess{e: e} }
-func (e *toyRunning) SetRate(int64, float64)                   {}
-func (e *toyRunning) BeginTick(int64, bool)                    {}
-func (e *toyRunning) DrainAll(int64)                           {}
+func (e *toyRunning) SetRate(ptrace.Moment, float64)           {}
+func (e *toyRunning) BeginTick(ptrace.Moment, bool)            {}
+func (e *toyRunning) DrainAll(ptrace.Moment)                   {}
 func (e *toyRunning) DrainIfDue() (buffers bool)               { e.drained++; return true }
 func (e *toyRunning) EndTick()                                 { e.ticks++ }
 func (e *toyRunning) Stats(s *runstats.Observed)               { s.Engine = "toy" }
@@ -72,15 +73,15 @@ func TestAnEngineForRunningThreadsTakesThePlaceOfStops(t *testing.T) {
 		defer c.shared.Observer.Close()
 		c.tracked.trackProcess(p)
 		testtargets.Eventually(t, "both threads are found running", func() bool {
-			now := procmem.Now()
-			c.tick(now, now+5e6)
+			now := ptrace.Now()
+			c.tick(now, now.Add(5e6))
 			ran := len(toy.ran)
 			if toy.ran[pid] > 0 { // the main thread, if it was found before it slept
 				ran--
 			}
 			return ran == 2 && toy.ticks >= 2
 		})
-		c.observeLast(procmem.Now())
+		c.observeLast(ptrace.Now())
 		c.Stats(&stats)
 	})
 	if stats.Stops != 0 || stats.Engine != "toy" || toy.ticks < 2 {

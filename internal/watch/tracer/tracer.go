@@ -3,11 +3,14 @@
 package tracer
 
 import (
+	"time"
+
 	"prywalk/internal/account/attribute"
 	"prywalk/internal/account/runstats"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/watch/observe"
 	"prywalk/internal/watch/target"
+	"prywalk/ptrace"
 )
 
 // Tracer observes threads, and reports events ([target.Event]). It belongs to its OS thread.
@@ -38,9 +41,9 @@ type Tracer struct {
 // two of each process, and clocks of pending stops ([procmem.ThreadFiles.KeepSchedstatOpen]).
 const FileReserve = 512
 
-// New returns a tracer, which opens files. Its time begins at start, CLOCK_MONOTONIC ns. launchTicks, in clock ticks
+// New returns a tracer, which opens files. Its time begins at start. launchTicks, in clock ticks
 // after boot, is the launch of the command, or start.
-func New(o target.SamplingOptions, c *Control, common *target.Common, start int64, launchTicks uint64) *Tracer {
+func New(o target.SamplingOptions, c *Control, common *target.Common, start ptrace.Moment, launchTicks uint64) *Tracer {
 	s := &target.SharedState{
 		Common: common, Files: procmem.NewFDBudget(FileReserve), Backoff: target.NewBackoffs(uint64(start)),
 		Out: target.NewOutbox(common.Queue),
@@ -52,8 +55,8 @@ func New(o target.SamplingOptions, c *Control, common *target.Common, start int6
 	}
 	t.pace = newPacer(s, &o, start)
 	t.counts = &counts{}
-	t.gaps = &gapDetector{report: func(from, length int64) {
-		s.Out.Add(target.Event{What: &attribute.NotObservedFor{At: from, Length: length}})
+	t.gaps = &gapDetector{report: func(from ptrace.Moment, length time.Duration) {
+		s.Out.Add(target.Event{What: &attribute.NotObservedFor{At: int64(from), Length: int64(length)}})
 	}}
 	t.results = &results{shared: s, pace: t.pace, counts: t.counts, gaps: t.gaps}
 	t.stops = &stops{
@@ -102,7 +105,7 @@ func (t *Tracer) Stats(s *runstats.Stats) {
 	s.MaxPause = runstats.Nanos(t.opts.MaxPause)
 	length := t.run.length
 	if begun := t.control.FirstTick(); length == 0 && begun != 0 {
-		length = procmem.Now() - begun
+		length = ptrace.Now().Sub(begun)
 	}
 	s.Seconds = seconds(length)
 	if s.Seconds > 0 {
@@ -117,4 +120,4 @@ func (t *Tracer) publish() {
 	t.control.publish(&p)
 }
 
-func seconds(ns int64) float64 { return float64(ns) / 1e9 }
+func seconds(ns time.Duration) float64 { return float64(ns) / 1e9 }

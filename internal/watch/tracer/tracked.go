@@ -5,6 +5,7 @@ package tracer
 import (
 	"bytes"
 	"slices"
+	"time"
 
 	"prywalk/internal/base/errs"
 	"prywalk/internal/base/sample"
@@ -24,12 +25,12 @@ type tracked struct {
 	stops        *stops
 	endedThreads *endedThreads
 
-	// holdsDirs: files are opened in held directories, at real-time priority ([procmem.PathOpener]).
+	// holdsDirs means that files are opened in held directories, at real-time priority ([procmem.PathOpener]).
 	holdsDirs     bool
 	procs         []*target.Process
-	start         int64  // CLOCK_MONOTONIC ns
+	start         ptrace.Moment
 	startTicks    uint64 // launch of the command or start, in clock ticks after boot
-	cpuOfEnded    int64  // ns
+	cpuOfEnded    time.Duration
 	lastProcessID sample.ProcessID
 	lastThreadID  sample.ThreadID
 }
@@ -52,11 +53,12 @@ func (t *tracked) dueThreads() (n int) {
 func (t *tracked) trackProcess(p *target.Process) {
 	t.lastProcessID++
 	p.ID = t.lastProcessID
-	p.Clock.Now, _ = procmem.ProcessCPU(p.Code.PID)
+	cpu, _ := procmem.ProcessCPU(p.Code.PID)
+	p.Clock.Now = time.Duration(cpu)
 	if !p.HasThreads() {
 		p.Gone = true
 		p.CloseTaskDir()
-		t.shared.Out.Add(p.HasEnded(procmem.Now()))
+		t.shared.Out.Add(p.HasEnded(ptrace.Now()))
 		return
 	}
 	p.UpdateOtherMemory()
@@ -69,7 +71,7 @@ func (t *tracked) trackProcess(p *target.Process) {
 		p.Since = max(startOf(p.Code.StartTime), t.start)
 	} else {
 		p.Clock.First = p.Clock.Now
-		p.Since = procmem.Now()
+		p.Since = ptrace.Now()
 	}
 	p.Backoff = target.NewProcessBackoff(&p.Clock)
 	t.procs = append(t.procs, p)
@@ -77,9 +79,9 @@ func (t *tracked) trackProcess(p *target.Process) {
 	p.EnginePart = t.engine.Track(p)
 }
 
-// startOf converts clock ticks since boot to CLOCK_MONOTONIC ns.
-func startOf(ticks uint64) int64 {
-	return int64(ticks)*procmem.ClockTick + procmem.Now() - procmem.SinceBoot()
+// startOf converts clock ticks since boot to.
+func startOf(ticks uint64) ptrace.Moment {
+	return ptrace.Now().Add(time.Duration(int64(ticks)*procmem.ClockTick - procmem.SinceBoot()))
 }
 
 func (t *tracked) endProcess(p *target.Process) {
@@ -88,8 +90,8 @@ func (t *tracked) endProcess(p *target.Process) {
 	}
 	p.Gone = true
 	t.endedThreads.readAtEnd(p, t.shared.Tick.At)
-	p.End.Charged, p.End.CPUBefore = p.Clock.CPUTime(), int64(p.Clock.First)
-	t.cpuOfEnded += p.End.Charged
+	p.End.Charged, p.End.CPUBefore = int64(p.Clock.CPUTime()), int64(p.Clock.First)
+	t.cpuOfEnded += time.Duration(p.End.Charged)
 	if p.EnginePart != nil {
 		p.EnginePart.Ended()
 	}
@@ -105,14 +107,14 @@ func (t *tracked) allEnded() bool {
 	return !slices.ContainsFunc(t.procs, func(p *target.Process) bool { return !p.Gone })
 }
 
-func (t *tracked) readClocks(now int64) {
+func (t *tracked) readClocks(now ptrace.Moment) {
 	for _, p := range t.procs {
 		p.ReadClockAt(now, p.HasThreads())
 	}
 }
 
-// cpuTime returns the CPU time of all processes while tracked, ns.
-func (t *tracked) cpuTime(now int64) int64 {
+// cpuTime returns the CPU time of all processes while tracked.
+func (t *tracked) cpuTime(now ptrace.Moment) time.Duration {
 	ran := t.cpuOfEnded
 	for _, p := range t.procs {
 		if p.ClockDue(now) {
@@ -126,7 +128,7 @@ func (t *tracked) cpuTime(now int64) int64 {
 // # Threads
 
 // discover returns nil if the thread has ended, is not selected, or could not be read, a failed observation.
-func (t *tracked) discover(p *target.Process, tid int, now int64) *target.Thread {
+func (t *tracked) discover(p *target.Process, tid int, now ptrace.Moment) *target.Thread {
 	t.stops.poll()
 	if p.Threads.Rejects(tid, now) {
 		return nil
@@ -155,8 +157,8 @@ func (t *tracked) discover(p *target.Process, tid int, now int64) *target.Thread
 	return t.track(p, observed, &name, now)
 }
 
-// readIdentity reads the name. noUser: the thread never runs in user space. The kernel escapes a backslash in stat
-// (fs/proc/array.c, proc_task_name), not in comm.
+// readIdentity reads the name. noUser means that the thread never runs in user space. The kernel escapes a backslash in
+// stat (fs/proc/array.c, proc_task_name), not in comm.
 func readIdentity(files *procmem.ThreadFiles) (name procmem.Comm, noUser bool, err error) {
 	var st procmem.Stat
 	if err := files.Stat(&st); err != nil || bytes.IndexByte(st.Comm.Bytes(), '\\') < 0 {
@@ -166,7 +168,9 @@ func readIdentity(files *procmem.ThreadFiles) (name procmem.Comm, noUser bool, e
 	return name, st.UserWorker(), err
 }
 
-func (t *tracked) track(p *target.Process, observed *observe.Thread, name *procmem.Comm, now int64) *target.Thread {
+func (t *tracked) track(
+	p *target.Process, observed *observe.Thread, name *procmem.Comm, now ptrace.Moment,
+) *target.Thread {
 	ptrace.Pin() // see [stops]
 	defer ptrace.Unpin()
 	fromZero := p.Threads.FromZero(observed.ID.TID)
