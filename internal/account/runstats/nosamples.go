@@ -5,6 +5,7 @@ package runstats
 import (
 	"fmt"
 	"maps"
+	"time"
 
 	"prywalk/internal/base/errs"
 )
@@ -13,7 +14,7 @@ import (
 func TooShortLine(s *Stats, path string) string {
 	after := ""
 	if s.ProfiledCPU > 0 {
-		after = fmt.Sprintf(" after %s of CPU,", formatTime(int64(s.ProfiledCPU*1e9)))
+		after = fmt.Sprintf(" after %s of CPU,", formatTime(time.Duration(s.ProfiledCPU*1e9)))
 	}
 	if main, ok := MainFailure(s.Failed); ok {
 		return fmt.Sprintf("command exited%s without a sample: %s%s; %s → %s", after, whyFailed(main), Reasons(s.Failed),

@@ -17,13 +17,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // CPUQuota is a control group's quota.
 type CPUQuota struct {
 	Dir string
-	// Quota is CPU time per Period, ns; it may exceed Period.
-	Quota, Period int64
+	// Quota is CPU time per Period; it may exceed Period.
+	Quota, Period time.Duration
 	Own           bool   // not an ancestor's
 	acct          string // v1's usage file, or ""
 }
@@ -210,8 +211,8 @@ func readWord(dir, name string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// parseMicros returns ns; 0 for "max" and other text.
-func parseMicros(s string) int64 { return 1000 * number(s, 1<<50) }
+// parseMicros returns 0 for "max" and other text.
+func parseMicros(s string) time.Duration { return time.Duration(number(s, 1<<50)) * time.Microsecond }
 
 // Memory is the least visible memory limit of this process's groups and their ancestors, bytes (cgroup v2: memory.max,
 // memory.high; v1: memory.limit_in_bytes), or 0 if there is none.

@@ -5,6 +5,7 @@ package tracer
 import (
 	"os"
 	"runtime"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -40,8 +41,8 @@ type quota struct {
 	onlyCPU        int   // of all threads, −1 if several
 	movedIn        int64 // quota's period of the last move
 	last           cgroup.CPUStat
-	groupCPU       int64   // ns
-	groupCPUAtTick int64   // ns
+	groupCPU       time.Duration
+	groupCPUAtTick time.Duration
 	meanCost       float64 // CPU time between ticks, ns
 
 	withheld  int64 // ticks
@@ -84,11 +85,11 @@ func openQuota(l cgroup.CPUQuota) *quota {
 	return q
 }
 
-func (q *quota) updateGroupCPU(s cgroup.CPUStat) int64 {
+func (q *quota) updateGroupCPU(s cgroup.CPUStat) time.Duration {
 	if !q.alone {
 		q.groupCPU = s.Used
 	} else if own, err := procmem.ProcessCPU(os.Getpid()); err == nil {
-		q.groupCPU = int64(own)
+		q.groupCPU = time.Duration(own)
 	}
 	return q.groupCPU
 }
@@ -116,7 +117,7 @@ func (q *quota) admitTick() bool {
 	cost := float64(q.groupCPU - q.groupCPUAtTick)
 	q.groupCPUAtTick = q.groupCPU
 	q.meanCost += (cost - q.meanCost) / 16
-	if q.guard.Left(q.groupCPU) >= q.guard.MinLeft(int64(q.meanCost)) {
+	if q.guard.Left(q.groupCPU) >= q.guard.MinLeft(time.Duration(q.meanCost)) {
 		return true
 	}
 	q.withheld++
@@ -157,7 +158,7 @@ func (q *quota) ownPart(stopped int64) int64 {
 	if q.alone {
 		return stopped
 	}
-	return max(stopped-(q.last.ThrottledFor-before), 0)
+	return max(stopped-int64(q.last.ThrottledFor-before), 0)
 }
 
 // mustStopOnlyOnCPU reports whether only threads on a CPU may be stopped; with a single CPU all may.
