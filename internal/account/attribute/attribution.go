@@ -48,8 +48,8 @@ type Attribution struct {
 	threads map[sample.ThreadID]*threadAccount
 	procs   map[sample.ProcessID]*processAccount
 
-	tree   *cutimeTree                     // nil: children's time is not attributed
-	byNode map[*cutimeNode]*processAccount // those whose account in tree is open
+	tree   *cutimeTree                     // nil if children's time is not attributed
+	byNode map[*cutimeNode]*processAccount // processes whose account in tree is open
 
 	out Interval
 }

@@ -19,7 +19,7 @@ type cutimeNode struct {
 	pid          int
 	start        uint64 // clock ticks after boot
 	ppid         int
-	parent       *cutimeNode // collects this one's time; nil: none
+	parent       *cutimeNode // collects this one's time; nil if there is none
 	openChildren int         // with open accounts
 
 	// Below: ns.

@@ -19,9 +19,9 @@ type ProcessStarted struct {
 	Process sample.ProcessID
 	PID     int
 	Start   uint64 // clock ticks after boot
-	Parent  int    // process id at discovery; 0: unknown
+	Parent  int    // process id at discovery, 0 if it is unknown
 	Since   int64
-	// All its CPU time, or all of its children's, lies within the recording.
+	// FromStart means that all its CPU time, ChildrenFromStart that all of its children's, lies within the recording.
 	FromStart         bool
 	ChildrenFromStart bool `json:"Childless"`
 }
@@ -30,7 +30,7 @@ type ProcessStarted struct {
 type Sampled struct {
 	Process    sample.ProcessID
 	Thread     sample.ThreadID
-	CreatedAt  int64 // first listing or an earlier sample; 0: its creation was not observed
+	CreatedAt  int64 // first listing or an earlier sample, 0 if its creation was not observed
 	NotStopped sample.NotStopped
 	Sample
 }
@@ -78,7 +78,7 @@ type ProcessEnded struct {
 type ProcessEnd struct {
 	Charged   int64 // while it was sampled; used only if threads are filtered
 	CPUBefore int64 // before that
-	// Of threads that ended during sampling; below 0 only while the process lives.
+	// EndedThreads is the time of threads that ended during sampling; it is below 0 only while the process lives.
 	EndedThreads int64
 }
 
@@ -102,7 +102,7 @@ type UnassignedSample struct {
 // NotObservedFor reports a gap from At on, of Length ns of wall time.
 type NotObservedFor struct{ At, Length int64 }
 
-// Cut requests the attribution of open time; Thread 0: of all.
+// Cut requests the attribution of open time of a thread, or of all if Thread is 0.
 type Cut struct {
 	Thread sample.ThreadID
 }

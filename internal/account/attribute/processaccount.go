@@ -9,7 +9,7 @@ type processAccount struct {
 	id              sample.ProcessID
 	fromStart       bool
 	ended           bool
-	node            *cutimeNode // nil: none
+	node            *cutimeNode // nil if children's time is not attributed
 	passedTo        *processAccount
 	since           int64 // CLOCK_MONOTONIC ns
 	threadsFiltered bool

@@ -19,7 +19,7 @@ type Place struct {
 	Owner      int
 	Labels     string
 	WalkEnd    frames.StopReason // [frames.StopRoot]: complete
-	Program    string            // "": the process's own
+	Program    string            // "" is the process's own
 	ChildState ChildState
 }
 

@@ -41,7 +41,7 @@ type threadAccount struct {
 	createdAt int64
 	samples   int64 // ticks with a known stack
 
-	gaps          *Gaps // nil: none
+	gaps          *Gaps // nil if there are none
 	ledger        Ledger
 	begun         bool
 	weights       []sampleWeight // while it is young

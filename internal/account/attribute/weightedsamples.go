@@ -26,8 +26,8 @@ type weightedSamples struct {
 	distributed int64 // ns
 	sampleCount int64
 
-	bucketSeconds int64 // a power of two; 0: one
-	mergeAt       int   // number of keys from which neighbours in time are merged; 0: maxWeights
+	bucketSeconds int64 // a power of two; 0 counts as one
+	mergeAt       int   // number of keys from which neighbours in time are merged; 0 counts as maxWeights
 }
 
 type weighted struct{ ns, count int64 }

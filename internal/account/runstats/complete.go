@@ -97,7 +97,7 @@ func limitRemedy(s *Stats, flag string) string {
 
 const readsOnce = "; prywalk dump --merge or --locks needs few stops"
 
-// cpuNotObserved estimates the CPU time of all threads while prywalk observed none, s.
+// cpuNotObserved estimates the CPU time of all threads while prywalk observed none, in seconds.
 func cpuNotObserved(s *Stats) float64 {
 	if s.NotObserved < minReportedTime || s.Seconds <= 0 {
 		return 0

@@ -5,6 +5,7 @@ package runstats
 import (
 	"fmt"
 	"maps"
+	"time"
 
 	"prywalk/internal/base/errs"
 )
@@ -13,7 +14,7 @@ import (
 func TooShortLine(s *Stats, path string) string {
 	after := ""
 	if s.ProfiledCPU > 0 {
-		after = fmt.Sprintf(" after %s of CPU,", formatTime(int64(s.ProfiledCPU*1e9)))
+		after = fmt.Sprintf(" after %s of CPU,", formatTime(time.Duration(s.ProfiledCPU*1e9)))
 	}
 	if main, ok := MainFailure(s.Failed); ok {
 		return fmt.Sprintf("command exited%s without a sample: %s%s; %s → %s", after, whyFailed(main), Reasons(s.Failed),
@@ -36,7 +37,7 @@ func tryHigherRate(s *Stats) string {
 	return fmt.Sprintf("try -F %d", shortCommandRate)
 }
 
-// NoSamples explains a recording without samples. threads is the expression that chose threads; "": all.
+// NoSamples explains a recording without samples. threads is the expression that chose threads, "" if all were chosen.
 func NoSamples(s *Stats, threads string) error {
 	if main, ok := MainFailure(s.Failed); ok {
 		return errs.With(errs.ExitNoSamples, "no samples: %s%s; %s", whyFailed(main), Reasons(s.Failed), main.NextStep())
@@ -71,7 +72,7 @@ func whyFailed(r errs.Reason) string {
 	return "all observations failed"
 }
 
-// MainFailure is the most frequent reason of unexpected failures; ok false: there was none.
+// MainFailure is the most frequent reason of unexpected failures; ok is false if there was none.
 func MainFailure(failed map[string]int64) (main errs.Reason, ok bool) {
 	names := byFrequency(UnexpectedFailures(failed))
 	if len(names) == 0 {

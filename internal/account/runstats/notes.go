@@ -36,8 +36,8 @@ func Losses(s *Stats) (notes []string) {
 	return notes
 }
 
-// UnrecordedChildren is a note of child processes that were not recorded, and of their CPU time in s; 0: little. n of
-// them ran on, or with little time live; 0: all have exited.
+// UnrecordedChildren is a note of child processes that were not recorded, and of their CPU time in seconds, 0 if that
+// is little. n of them ran on, or with little time live; with n 0 all have exited.
 func UnrecordedChildren(n int64, used float64) string {
 	who := "exited child processes"
 	if n > 0 {
@@ -52,7 +52,8 @@ func UnrecordedChildren(n int64, used float64) string {
 
 var unrecordedChildren = regexp.MustCompile(`^([^,]*?)(?: used (\d+\.\d) s of CPU meanwhile)?, not in the recording; `)
 
-// ReadUnrecordedChildren reads an [UnrecordedChildren]: the processes, and their CPU time in s; "": it is another note.
+// ReadUnrecordedChildren reads an [UnrecordedChildren]: the processes, and their CPU time in seconds. who is "" of
+// another note.
 func ReadUnrecordedChildren(note string) (who string, used float64) {
 	m := unrecordedChildren.FindStringSubmatch(note)
 	if m == nil {

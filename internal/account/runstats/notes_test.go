@@ -49,7 +49,7 @@ func TestALaterQuotaReplacesTheFormerOne(t *testing.T) {
 
 func TestLongEventsKeepTheLongest(t *testing.T) {
 	var l LongEvents
-	for _, ns := range []int64{5, 9, 7} {
+	for _, ns := range []time.Duration{5, 9, 7} {
 		l.Add(ns)
 	}
 	if l.N != 3 || l.Max != 9 {
@@ -94,7 +94,8 @@ func TestEachNoteSaysWhatToDo(t *testing.T) {
 		{func(s *Stats) { s.Failed = map[string]int64{"traced": 1} }, "; detach it"},
 		{func(s *Stats) { s.Failed, s.Tracer = map[string]int64{"traced": 1}, "gdb traces it; detach gdb" }, "; detach gdb"},
 		{func(s *Stats) { s.Failed, s.MaxPause = map[string]int64{"max-pause": 1}, Nanos(time.Millisecond) }, priority},
-		{func(s *Stats) { s.Stops, s.StopTime.Max = 1, longStop }, "; prywalk report --account counts long stops by cause"},
+		{func(s *Stats) { s.Stops, s.StopTime.Max = 1, Nanos(longStop) },
+			"; prywalk report --account counts long stops by cause"},
 		{func(s *Stats) { s.Quota, s.TicksWithheldByQuota = 0.5, 9 },
 			"; give it a larger quota, or run it in another cgroup"},
 		{func(s *Stats) { s.ProfiledCPU, s.ExitedUnseenCPU = 1, 1 }, ": a higher -F samples more of them"},

@@ -154,7 +154,7 @@ type Stopped struct {
 	LongestStop Stop `json:"-"`
 	// StopTimes is the histogram of the lengths of stops by powers of two.
 	StopTimes []Bucket `json:"stops,omitempty"`
-	// LongStops are stops over 262 µs (2^18 ns) by the cause that took most of the stop: copy, fault, lock, preempted,
+	// LongStops are stops over 262 µs by the cause that took most of the stop: copy, fault, lock, preempted,
 	// stolen, turn or other.
 	LongStops Causes `json:"long_stops"`
 	// LateStops are interrupts after which a running thread ran on for more than 262 µs; that time is no part of a stop.
@@ -166,8 +166,8 @@ type Stopped struct {
 	Lost float64 `json:"lost_s"`
 }
 
-// Nanos is ns; in JSON µs.
-type Nanos int64
+// Nanos is a duration; in JSON it is a number of microseconds.
+type Nanos time.Duration
 
 // MarshalJSON implements [json.Marshaler].
 func (n Nanos) MarshalJSON() ([]byte, error) { return json.Marshal(float64(n) / 1e3) }
@@ -197,7 +197,7 @@ type Stop struct {
 
 // Bucket counts lengths below a bound, and not below the bucket before.
 type Bucket struct {
-	// Below is the bound in µs: a power of two in ns.
+	// Below is the bound in µs: a power of two in nanoseconds.
 	Below Nanos `json:"below_us"`
 	// N is the number of lengths.
 	N int64 `json:"n"`
@@ -212,9 +212,9 @@ type LongEvents struct {
 }
 
 // Add counts one more.
-func (l *LongEvents) Add(ns int64) {
+func (l *LongEvents) Add(length time.Duration) {
 	l.N++
-	l.Max = max(l.Max, Nanos(ns))
+	l.Max = max(l.Max, Nanos(length))
 }
 
 // Causes count what took long by cause; nil is an empty object.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"prywalk/internal/host/cgroup"
 )
@@ -291,12 +292,12 @@ func TestFrozenTargetsAreNamedWithTheTime(t *testing.T) {
 }
 
 func TestTimesHaveOneUnit(t *testing.T) {
-	for ns, want := range map[int64]string{
+	for d, want := range map[time.Duration]string{
 		0: "0 s", 999_600: "1 ms", 1_234_567: "1.23 ms", 59_940_000_000: "59.9 s", 59_960_000_000: "60 s",
 		125_300_000_000: "125 s", 3_600_000_000_000: "3600 s",
 	} {
-		if got := formatTime(ns); got != want {
-			t.Errorf("%d ns: %q, want %q", ns, got, want)
+		if got := formatTime(d); got != want {
+			t.Errorf("%d ns: %q, want %q", d, got, want)
 		}
 	}
 }

@@ -11,15 +11,15 @@ import (
 	"prywalk/internal/base/errs"
 )
 
-const longCopy = 256 << 10 // bytes: such a copy explains a long stop
+const longCopy = 256 << 10 // in bytes; such a copy explains a long stop
 
 func stopTimes(s *Stats) string {
 	if s.Stops == 0 {
 		return "no thread was stopped"
 	}
-	text := "stops ≤ " + formatTime(int64(s.StopTime.Max))
+	text := "stops ≤ " + formatTime(s.StopTime.Max.Duration())
 	if s.Stops >= 100 {
-		text += " (p99 " + formatTime(int64(s.StopTime.P99)) + ")"
+		text += " (p99 " + formatTime(s.StopTime.P99.Duration()) + ")"
 	}
 	return text
 }
@@ -35,20 +35,20 @@ func longestStop(s *Stats) string {
 	case longestStopCause(s) != "":
 		what += ", cause: " + longestStopCause(s)
 	}
-	return fmt.Sprintf("longest stop %s (%s), p99 %s, p50 %s", formatTime(int64(s.StopTime.Max)), what,
-		formatTime(int64(s.StopTime.P99)), formatTime(int64(s.StopTime.P50)))
+	return fmt.Sprintf("longest stop %s (%s), p99 %s, p50 %s", formatTime(s.StopTime.Max.Duration()), what,
+		formatTime(s.StopTime.P99.Duration()), formatTime(s.StopTime.P50.Duration()))
 }
 
-// longStop is the length, ns, from which on record adds a note.
-const longStop = 50e6
+// longStop is the length from which on record adds a note.
+const longStop = 50 * time.Millisecond
 
 func longStopNote(s *Stats) string {
-	if s.Stops == 0 || s.StopTime.Max < longStop {
+	if s.Stops == 0 || s.StopTime.Max.Duration() < longStop {
 		return ""
 	}
 	cause := longestStopCause(s)
 	next := cmp.Or(longStopRemedy(s, cause), "prywalk report --account counts long stops by cause")
-	return fmt.Sprintf(", longest stop %s (thread %d, cause: %s); %s", formatTime(int64(s.StopTime.Max)),
+	return fmt.Sprintf(", longest stop %s (thread %d, cause: %s); %s", formatTime(s.StopTime.Max.Duration()),
 		s.LongestStop.TID, cmp.Or(cause, "not known"), next)
 }
 
@@ -102,9 +102,9 @@ func longStopCauses(s *Stats) string {
 	return ", long stops by cause" + Reasons(counts)
 }
 
-// formatTime formats ns with three digits, in the largest unit up to seconds.
-func formatTime(ns int64) string {
-	d := threeDigits(ns)
+// formatTime formats a time with three digits, in the largest unit up to seconds.
+func formatTime(d time.Duration) string {
+	d = threeDigits(d)
 	if d >= time.Minute {
 		return fmt.Sprintf("%.0f s", d.Seconds())
 	}
@@ -113,12 +113,12 @@ func formatTime(ns int64) string {
 	return text[:at] + " " + text[at:]
 }
 
-func threeDigits(ns int64) time.Duration {
-	unit := int64(1)
-	for ns/unit >= 1000 {
+func threeDigits(d time.Duration) time.Duration {
+	unit := time.Duration(1)
+	for d/unit >= 1000 {
 		unit *= 10
 	}
-	return time.Duration((ns + unit/2) / unit * unit)
+	return (d + unit/2) / unit * unit
 }
 
 func overhead(s *Stats) string {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func tree(t *testing.T, files map[string]string) Root {
@@ -68,8 +69,8 @@ func TestQuotasAreThoseOfTheGroupAndItsAncestors(t *testing.T) {
 			root := tree(t, c.files)
 			var got []string
 			for _, l := range root.CPUQuotas() {
-				got = append(got, fmt.Sprint(strings.TrimPrefix(l.Dir, string(root)), " ", l.Quota/1e6, " ", l.Period/1e6, " ",
-					l.Own))
+				got = append(got, fmt.Sprint(strings.TrimPrefix(l.Dir, string(root)), " ", l.Quota.Milliseconds(), " ",
+					l.Period.Milliseconds(), " ", l.Own))
 			}
 			if !slices.Equal(got, c.want) {
 				t.Errorf("%q, want %q", got, c.want)
@@ -205,25 +206,25 @@ func TestGuardNeverOverestimatesTheRestOfAQuota(t *testing.T) {
 	enough := 0
 	for run := range 200 {
 		most := []int{4e5, 6e4}[run%2]
-		now, used, periods := int64(0), int64(rng.IntN(1e6)), int64(rng.IntN(5))
-		next := int64(rng.IntN(period))
-		left := int64(rng.IntN(limit))
+		now, used, periods := time.Duration(0), time.Duration(rng.IntN(1e6)), int64(rng.IntN(5))
+		next := time.Duration(rng.IntN(period))
+		left := time.Duration(rng.IntN(limit))
 		g := NewQuotaGuard(CPUQuota{Quota: limit, Period: period}, 1, 0, CPUStat{Periods: periods}, used)
 		for range 3000 {
-			now += int64(rng.IntN(3e6))
+			now += time.Duration(rng.IntN(3e6))
 			for now >= next {
 				next += period
 				periods++
 				left = min(left, 0) + limit
 			}
-			if use := int64(rng.IntN(most)); left > 0 {
+			if use := time.Duration(rng.IntN(most)); left > 0 {
 				left, used = left-use, used+use
 			}
 			if rng.IntN(3) > 0 || g.ShouldQuery(used) {
 				g.Update(CPUStat{Periods: periods}, used)
 			}
 			if got := g.Left(used); got > max(left, 0) {
-				t.Fatalf("Left returns %d ns, want at most %d", got, left)
+				t.Fatalf("Left returns %v, want at most %v", got, left)
 			}
 			if run%2 == 1 && g.Left(used) >= g.MinLeft(100e3) {
 				enough++

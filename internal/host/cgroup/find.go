@@ -17,13 +17,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // CPUQuota is a control group's quota.
 type CPUQuota struct {
 	Dir string
-	// Quota is CPU time per Period, ns; it may exceed Period.
-	Quota, Period int64
+	// Quota is CPU time per Period; it may exceed Period.
+	Quota, Period time.Duration
 	Own           bool   // not an ancestor's
 	acct          string // v1's usage file, or ""
 }
@@ -107,7 +108,7 @@ func (m *mount) upFrom(group string) iter.Seq[string] {
 	}
 }
 
-// pathBelow returns a group's path below the mount; false: none.
+// pathBelow returns a group's path below the mount, and false if there is none.
 func (m *mount) pathBelow(group string) (string, bool) {
 	if group == "" {
 		return "", false
@@ -119,7 +120,7 @@ func (m *mount) pathBelow(group string) (string, bool) {
 	return filepath.Clean("/" + rel), true
 }
 
-// pathFromRoot returns a group's path from the mount's root; false: the mount does not show the group.
+// pathFromRoot returns a group's path from the mount's root, and false if the mount does not show the group.
 func (m *mount) pathFromRoot(group string) (string, bool) {
 	rel, err := filepath.Rel(m.root, group)
 	return rel, err == nil && rel != ".." && !strings.HasPrefix(rel, "../")
@@ -189,7 +190,7 @@ func parseMounts(text string) (all []mount) {
 // unescape reverts the kernel's escapes in paths (fs/proc_namespace.c, show_mountinfo).
 var unescape = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace
 
-// read reads a directory's quota; false: none.
+// read reads a directory's quota, and returns false if there is none.
 func read(dir string, v2 bool) (CPUQuota, bool) {
 	l := CPUQuota{Dir: dir}
 	if v2 {
@@ -210,11 +211,11 @@ func readWord(dir, name string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// parseMicros returns ns; 0 for "max" and other text.
-func parseMicros(s string) int64 { return 1000 * number(s, 1<<50) }
+// parseMicros returns 0 for "max" and other text.
+func parseMicros(s string) time.Duration { return time.Duration(number(s, 1<<50)) * time.Microsecond }
 
 // Memory is the least visible memory limit of this process's groups and their ancestors, bytes (cgroup v2: memory.max,
-// memory.high; v1: memory.limit_in_bytes); 0: none.
+// memory.high; v1: memory.limit_in_bytes), or 0 if there is none.
 func (r Root) Memory() (least int64) {
 	groups, mounts := r.hierarchies()
 	for _, m := range mounts {

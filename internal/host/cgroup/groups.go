@@ -123,7 +123,7 @@ func (g *Groups) Throttled() (all []Throttling) {
 	return all
 }
 
-// ReadStat reads the statistics once; false: the group is gone.
+// ReadStat reads the statistics once, and returns false if the group is gone.
 func (q *CPUQuota) ReadStat() (CPUStat, bool) {
 	m, err := q.Open()
 	if err != nil {
@@ -136,7 +136,8 @@ func (q *CPUQuota) ReadStat() (CPUStat, bool) {
 
 // Frozen returns the directory of the control group, a process's own or an ancestor, that freezes it: by v2's
 // cgroup.freeze (Documentation/admin-guide/cgroup-v2.rst) or v1's freezer
-// (Documentation/admin-guide/cgroup-v1/freezer-subsystem.rst). "": none, or no mount shows the group.
+// (Documentation/admin-guide/cgroup-v1/freezer-subsystem.rst). It returns "" if there is none, or no mount shows the
+// group.
 func (r Root) Frozen(pid int) string {
 	_, mounts := r.hierarchies()
 	return r.frozenBy(visible(parseGroups(r.groupsOf(pid)), mounts))

@@ -9,15 +9,16 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // CPUStat is the kernel's statistics of a group.
 type CPUStat struct {
-	Periods          int64 // in which the group ran
-	ThrottledPeriods int64 // periods in which it used up the quota
-	ThrottledFor     int64 // ns, of all CPUs
-	// Used is the group's accounted CPU time, ns; −1: unknown.
-	Used int64
+	Periods          int64         // periods in which the group ran
+	ThrottledPeriods int64         // periods in which it used up the quota
+	ThrottledFor     time.Duration // the sum over all CPUs
+	// Used is the group's accounted CPU time, −1 if it is unknown.
+	Used time.Duration
 }
 
 // Meter keeps a group's files open. Not safe for concurrent use.
@@ -58,12 +59,12 @@ func (m *Meter) Read() (CPUStat, error) {
 		return s, nil
 	}
 	if n, _ := m.acct.ReadAt(m.buf[:], 0); n > 0 {
-		s.Used = number(string(bytes.TrimSpace(m.buf[:n])), math.MaxInt64)
+		s.Used = time.Duration(number(string(bytes.TrimSpace(m.buf[:n])), math.MaxInt64))
 	}
 	return s, nil
 }
 
-// parseStat parses cpu.stat: v2 has µs, v1 ns.
+// parseStat parses cpu.stat, whose times are in microseconds in v2, in nanoseconds in v1.
 func parseStat(text []byte) CPUStat {
 	s := CPUStat{Used: -1}
 	for len(text) > 0 {
@@ -80,17 +81,19 @@ func parseStat(text []byte) CPUStat {
 		case "nr_throttled":
 			s.ThrottledPeriods = n
 		case "throttled_time":
-			s.ThrottledFor = n
+			s.ThrottledFor = time.Duration(n)
 		case "throttled_usec":
-			s.ThrottledFor = times1000(n)
+			s.ThrottledFor = micros(n)
 		case "usage_usec":
-			s.Used = times1000(n)
+			s.Used = micros(n)
 		}
 	}
 	return s
 }
 
-func times1000(n int64) int64 { return min(n, (1<<63-1)/1000) * 1000 }
+func micros(n int64) time.Duration {
+	return time.Duration(min(n, math.MaxInt64/1000)) * time.Microsecond
+}
 
 // Alone reports that no other process is in the group, and no group below it; false for an ancestor's group.
 func (q *CPUQuota) Alone() bool {
@@ -114,54 +117,56 @@ func (q *CPUQuota) Alone() bool {
 // 1 ms (kernel/sched/fair.c, min_cfs_rq_runtime): so much may be left on other CPUs.
 type QuotaGuard struct {
 	quota      CPUQuota
-	otherCPUs  int64 // bound of what other CPUs have, ns
+	otherCPUs  time.Duration // bound of what other CPUs have
 	periods    int64
-	usedBefore int64 // lower bound of the use at the period's start, ns
-	seen       int64 // use at the last query, ns
+	usedBefore time.Duration // lower bound of the use at the period's start
+	seen       time.Duration // use at the last query
 }
 
 const (
-	slice        = 5e6
-	idleCPUKeeps = 1e6
+	slice        = 5 * time.Millisecond
+	idleCPUKeeps = time.Millisecond
 )
 
 // NewQuotaGuard returns a guard. The group's threads can run on processors CPUs at a time, and have run on kept others.
-// used is the group's use, ns.
-func NewQuotaGuard(l CPUQuota, processors, kept int, now CPUStat, used int64) *QuotaGuard {
+// used is the group's use.
+func NewQuotaGuard(l CPUQuota, processors, kept int, now CPUStat, used time.Duration) *QuotaGuard {
 	// use in this period is unknown
 	g := &QuotaGuard{quota: l, periods: now.Periods, usedBefore: used - l.Quota, seen: used}
 	if processors > 1 || kept > 0 {
 		// with more than half, no tick would begin
-		g.otherCPUs = min(int64(processors-1)*slice+idleCPUKeeps, l.Quota/2)
+		g.otherCPUs = min(time.Duration(processors-1)*slice+idleCPUKeeps, l.Quota/2)
 	}
 	return g
 }
 
-// Update takes the kernel's statistics and the group's use then, ns.
-func (g *QuotaGuard) Update(s CPUStat, used int64) {
+// Update takes the kernel's statistics and the group's use then.
+func (g *QuotaGuard) Update(s CPUStat, used time.Duration) {
 	if n := s.Periods - g.periods; n > 0 {
 		// use beyond the quota counts in the next period
-		debt := max(used-g.usedBefore-n*g.quota.Quota, 0)
+		debt := max(used-g.usedBefore-time.Duration(n)*g.quota.Quota, 0)
 		g.periods, g.usedBefore = s.Periods, g.seen-min(debt, g.quota.Quota)
 	}
 	g.seen = used
 }
 
-// Left is the CPU time, ns, certainly left of this period after such use; negative: none.
-func (g *QuotaGuard) Left(used int64) int64 {
+// Left is the CPU time certainly left of this period after such use; negative means none.
+func (g *QuotaGuard) Left(used time.Duration) time.Duration {
 	return g.quota.Quota - g.otherCPUs - (used - g.usedBefore)
 }
 
-// MinLeft is the least rest, ns, for a tick of that cost: two such ticks and 1 ms of other work, bounded by the quota
-// so that ticks happen at all.
-func (g *QuotaGuard) MinLeft(cost int64) int64 { return min(2*cost+1e6, g.quota.Quota/2-g.otherCPUs/2) }
+// MinLeft is the least rest for a tick of that cost: two such ticks and 1 ms of other work, bounded by the quota so
+// that ticks happen at all.
+func (g *QuotaGuard) MinLeft(cost time.Duration) time.Duration {
+	return min(2*cost+time.Millisecond, g.quota.Quota/2-g.otherCPUs/2)
+}
 
 // ShouldQuery reports that much was used since the last query of the kernel.
-func (g *QuotaGuard) ShouldQuery(used int64) bool {
+func (g *QuotaGuard) ShouldQuery(used time.Duration) bool {
 	return used-g.seen > g.quota.Quota/16 || g.Left(used) < g.quota.Quota/2
 }
 
-// Rate is the ticks per second that take half of the quota, at a cost in ns.
+// Rate is the ticks per second that take half of the quota, at a cost in nanoseconds.
 func (g *QuotaGuard) Rate(cost float64) float64 {
 	if cost <= 0 {
 		return 1e9

@@ -39,7 +39,7 @@ import (
 
 // Container is the container of a process. Names are "" where no file gives them.
 type Container struct {
-	ID             string // 64 hexadecimal digits, or a name (ctr); "": the process is in none
+	ID             string // 64 hexadecimal digits, or a name (ctr); "" if the process is in none
 	Name           string
 	Pod, Namespace string // of Kubernetes
 }

@@ -13,7 +13,7 @@ type Account struct {
 	whole  bool // see Budget.AccountOfWhole
 }
 
-// Account opens an account in b; nil: in the process's budget.
+// Account opens an account in b, or in the process's budget if b is nil.
 func (b *Budget) Account(name string) *Account {
 	if b == nil {
 		b = process

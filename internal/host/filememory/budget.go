@@ -30,7 +30,7 @@ type Budget struct {
 	limit, used, peak atomic.Int64
 	asked             atomic.Bool
 	allowed           atomic.Int64 // by [Budget.RaiseFor]
-	most              atomic.Int64 // that RaiseFor raises limit to; 0: unlimited
+	most              atomic.Int64 // that RaiseFor raises limit to; 0 means unlimited
 
 	mu      sync.Mutex
 	refused []string
@@ -117,7 +117,7 @@ func (b *Budget) refuse(what string, whole bool) {
 	}
 }
 
-// Refusals lists in a line what was refused; "": nothing.
+// Refusals lists in a line what was refused, "" if nothing was.
 func (b *Budget) Refusals() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -73,7 +73,7 @@ func setAction(sig, handler uintptr) {
 		0, 0)
 }
 
-// released waits for the byte; false: the parent has ended.
+// released waits for the byte, and returns false if the parent has ended.
 //
 //go:nosplit
 //go:norace

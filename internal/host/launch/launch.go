@@ -67,7 +67,7 @@ type Launched struct {
 	path   string
 	hold   *os.File // one byte releases the child, closing ends it
 	status *os.File // an error number, or end of file at the exec
-	pidfd  int      // −1: none
+	pidfd  int      // −1 means none
 	exited chan struct{}
 
 	wait  sync.Once

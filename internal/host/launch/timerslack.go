@@ -5,14 +5,15 @@ package launch
 import (
 	"os"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/host/procmem"
 )
 
-// addedSlack is what RelaxTimers adds to the timer slack, ns.
-const addedSlack = 10e6
+// addedSlack is what RelaxTimers adds to the timer slack.
+const addedSlack = 10 * time.Millisecond
 
 // RelaxTimers restarts this program with a timer slack (prctl(2), PR_SET_TIMERSLACK) of 10 ms more, which the exec
 // keeps and all threads inherit. The Go runtime's sysmon (runtime/proc.go) sleeps 20 µs at a time until it was idle for
@@ -54,15 +55,17 @@ func (s signalState) inherit() (mask unix.Sigset_t) {
 // slack is the first thread's, on which packages are initialised.
 var slack = currentSlack()
 
-func currentSlack() int {
-	ns, _ := unix.PrctlRetInt(unix.PR_GET_TIMERSLACK, 0, 0, 0, 0)
-	return ns
+func currentSlack() time.Duration {
+	slack, _ := unix.PrctlRetInt(unix.PR_GET_TIMERSLACK, 0, 0, 0, 0)
+	return time.Duration(slack)
 }
 
-func setSlack(ns int) error { return unix.Prctl(unix.PR_SET_TIMERSLACK, uintptr(ns), 0, 0, 0) }
+func setSlack(slack time.Duration) error {
+	return unix.Prctl(unix.PR_SET_TIMERSLACK, uintptr(slack), 0, 0, 0)
+}
 
 // callersSlack is that of this program's caller, for its children; 10 ms less if that is 10 ms or more.
-func callersSlack() int {
+func callersSlack() time.Duration {
 	if slack < addedSlack {
 		return slack
 	}

@@ -96,7 +96,7 @@ type Error struct {
 	Cause string
 	Next  string // smallest step that helps, or ""
 	Err   error  // the kernel's error, or nil
-	Gate  *Gate  // the failed check; nil: inferred
+	Gate  *Gate  // the failed check; nil if it is inferred
 }
 
 // Error returns cause and next step in one line.

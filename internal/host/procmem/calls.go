@@ -69,7 +69,7 @@ const (
 
 // SyscallInfo is /proc/PID/syscall (fs/proc/base.c, proc_pid_syscall).
 type SyscallInfo struct {
-	Nr      int64     // −1: none
+	Nr      int64     // −1 means none
 	Args    [6]uint64 // zero outside a call
 	SP, PC  uint64    // in user space
 	Running bool      // on a CPU or queued; all else is then unknown

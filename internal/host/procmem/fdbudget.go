@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// FDBudget is how many descriptors [ThreadFiles], [TaskDir] and [Memory] may keep open; nil: none. Safe for concurrent
-// use.
+// FDBudget is how many descriptors [ThreadFiles], [TaskDir] and [Memory] may keep open; nil allows none. Safe for
+// concurrent use.
 type FDBudget struct {
 	left atomic.Int64
 }
@@ -91,7 +91,7 @@ func DescriptorsFree(n int) bool {
 }
 
 // descriptor is an open file of /proc/PID. A reopened file keeps its number: concurrent reads are safe.
-type descriptor struct{ numberPlusOne atomic.Int32 } // 0: none
+type descriptor struct{ numberPlusOne atomic.Int32 } // 0 if none is open
 
 //go:nosplit
 func (d *descriptor) fd() int { return int(d.numberPlusOne.Load()) - 1 }

@@ -69,7 +69,7 @@ func (ts *SyscallThreads) BlockIdle(fd int) (n int) {
 }
 
 type threadReads struct {
-	threads       *SyscallThreads // nil: the calling thread reads
+	threads       *SyscallThreads // nil if the calling thread reads
 	thread        *syscallThread
 	callPending   bool  // the last call was late, and may be pending
 	waitLeft      int64 // ns that reads may still wait in this observation
@@ -96,7 +96,7 @@ func (r *threadReads) cpu() (ns int64) {
 	return ns
 }
 
-// SetSyscallThreads sets the threads that read. nil: the calling thread, once no call is pending.
+// SetSyscallThreads sets the threads that read. If it is nil, the calling thread reads, once no call is pending.
 func (m *Memory) SetSyscallThreads(threads *SyscallThreads) {
 	r := &m.threadReads
 	if threads != r.threads && !(threads == nil && m.callPending()) {
@@ -157,7 +157,7 @@ func (m *Memory) TimedOut() bool { return m.threadReads.timedOut }
 // WaitedForLock reports whether a read waited for the lock.
 func (m *Memory) WaitedForLock() bool { return m.threadReads.waitedForLock }
 
-// call makes a system call in the other thread; false: its result is late. Precondition: none was late.
+// call makes a system call in the other thread. It returns false if its result is late. Precondition: none was late.
 func (r *threadReads) call(nr uintptr, args [6]uintptr) (int, bool) {
 	worked, began := r.cpu(), Now()
 	left := r.waitLeft

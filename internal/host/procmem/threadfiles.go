@@ -34,8 +34,8 @@ var fileNames = [numFiles]string{"schedstat", "syscall", "stat", "status", "comm
 type ThreadFiles struct {
 	pid, tid      int
 	budget        *FDBudget
-	dir           int32    // descriptor of the thread's directory + 1; 0: none
-	tasks         *TaskDir // opens files if dir is 0; nil: by path
+	dir           int32    // descriptor of the thread's directory + 1; 0 means none
+	tasks         *TaskDir // opens files if dir is 0; if nil, they are opened by path
 	fds           [numFiles]int32
 	identity      identity
 	arrivals      arrivals

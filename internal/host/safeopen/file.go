@@ -24,7 +24,7 @@ type File struct {
 type ID struct {
 	Dev, Inode uint64
 	Size       int64
-	MTime      int64 // ns
+	MTime      int64 // in nanoseconds of Unix time
 }
 
 // ID returns the file's identity when opened. Dev has the major number in the upper half.

@@ -28,9 +28,9 @@ type Request struct {
 	Beneath bool   // an error for a path that leads out of Root
 	Kernel  bool   // Path is a kernel link to an open or mapped file (/proc/PID/exe); Root is not used
 	NoLink  bool   // refuse a symbolic link as the last element
-	Trust   *Trust // permitted owners; nil: any
-	Since   int64  // earliest permitted last write, ns of CLOCK_REALTIME; 0: any
-	MaxSize int64  // bytes; 0: any
+	Trust   *Trust // permitted owners; nil permits any
+	Since   int64  // earliest permitted last write, in nanoseconds of Unix time; 0 permits any
+	MaxSize int64  // in bytes; 0 permits any
 }
 
 func (r *Request) name() string {
@@ -46,7 +46,7 @@ type Opener struct{ calls pendingCalls }
 // Open opens a file for reading. The error wraps one above or the kernel's.
 func (o *Opener) Open(r Request) (*File, error) {
 	f, err := wait(&o.calls, func() (*File, error) {
-		var m *mounts // nil: FUSE is not distinguished
+		var m *mounts // nil if FUSE is not distinguished
 		if len(Copier) > 0 {
 			m = mountsFor(&r)
 		}

@@ -178,7 +178,7 @@ var ownMountList ownMounts
 
 type ownMounts struct {
 	mu   sync.Mutex
-	fd   int // of mountinfo, 0: not open
+	fd   int // of mountinfo; 0 means not open
 	list mounts
 }
 

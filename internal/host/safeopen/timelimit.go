@@ -50,7 +50,7 @@ func (v *wastedTime) add(d time.Duration, now time.Time) time.Duration {
 	return v.sum
 }
 
-// timeLimit returns the next answer's time limit; 0: do not access the file.
+// timeLimit returns the next answer's time limit; 0 means that the file must not be accessed.
 func (a *pendingCalls) timeLimit() time.Duration {
 	switch {
 	case a.stuck.Load() >= maxStuck || total.stuck.Load() >= maxStuckAll:
@@ -65,7 +65,8 @@ func (a *pendingCalls) timeLimit() time.Duration {
 
 const maxRestarts = 20
 
-// waitsForCPU reports whether a thread of prywalk runs, is queued, or waits for another one (futex). 0: not started.
+// waitsForCPU reports whether a thread of prywalk runs, is queued, or waits for another one (futex). tid is 0
+// if it has not started.
 func waitsForCPU(tid int64) bool {
 	if tid == 0 {
 		return true

@@ -115,7 +115,7 @@ func (f *Finder) Containers(pids []int) []container.Container {
 	return slices.SortedFunc(maps.Values(all), func(a, b container.Container) int { return strings.Compare(a.ID, b.ID) })
 }
 
-// read decides on a process; ok false: it has ended.
+// read decides on a process; ok is false if it has ended.
 func (f *Finder) read(pid int) (c candidate, ok bool) {
 	s, err := process.ReadStatus(f.root, pid)
 	if err != nil {

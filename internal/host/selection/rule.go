@@ -36,8 +36,8 @@ type Criteria struct {
 // Rule selects processes that satisfy all options.
 type Rule struct {
 	Criteria Criteria
-	uid      int            // −1: any
-	match    *regexp.Regexp // nil: any
+	uid      int            // −1 permits any
+	match    *regexp.Regexp // nil permits any
 }
 
 // New parses options. The error names the option.

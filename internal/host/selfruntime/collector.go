@@ -27,8 +27,8 @@ import (
 // the runtime begins does not wait for the tracer's sleeps (package procmem, pin_unsafe.go).
 
 const (
-	// Bytes: the first collection's heap; if LowMemory, the least garbage, and the memory above which the Go runtime
-	// collects by itself.
+	// minHeap is the first collection's heap, in bytes. With LowMemory, lowMemoryHeap is the least garbage, and
+	// lowMemoryTotal the memory above which the Go runtime collects by itself.
 	minHeap        = 32 << 20
 	lowMemoryHeap  = 8 << 20
 	lowMemoryTotal = 72 << 20
@@ -52,7 +52,7 @@ type Collector struct {
 	// and returns free memory to the kernel. (The runtime's scavenger has no goal while the runtime does not collect by
 	// itself.)
 	LowMemory bool
-	// Await serves stops until a collection has ended; nil: none.
+	// Await serves stops until a collection has ended. It may be nil.
 	Await func(done <-chan struct{})
 }
 
@@ -180,7 +180,7 @@ func DisableAutoGC(lowMemory bool) (undo func()) {
 	}
 }
 
-// sched(7)
+// bestNice is the least nice value (sched(7)).
 const bestNice = -20
 
 // raisePriority sets the best nice value for ordinary threads during a collection: with five threads per CPU, 20 ms of

@@ -92,7 +92,7 @@ func (c *stopCounts) countStop(t *observe.Thread, s *observe.RawSample) {
 	c.add(t, &s.Stop, s.Copied())
 	c.copies.Add(s.Copied())
 	if s.RanOn > observe.LongStop {
-		c.lateStops.Add(int64(s.RanOn))
+		c.lateStops.Add(s.RanOn)
 	}
 }
 
@@ -108,7 +108,7 @@ func (c *stopCounts) add(t *observe.Thread, stop *observe.StopRecord, copied int
 	}
 	c.lengths.Add(int64(stop.StopTime))
 	if stop.StopTime > observe.LongStop {
-		c.longStopsBy[stop.StopCause].Add(int64(stop.StopTime))
+		c.longStopsBy[stop.StopCause].Add(stop.StopTime)
 	}
 }
 

@@ -80,7 +80,7 @@ func openQuota(l cgroup.CPUQuota) *quota {
 		kept = min(q.allCPUs.Count()-1, 1)
 		cpus = 1
 	}
-	q.guard = cgroup.NewQuotaGuard(l, cpus, kept, s, int64(q.updateGroupCPU(s)))
+	q.guard = cgroup.NewQuotaGuard(l, cpus, kept, s, q.updateGroupCPU(s))
 	q.groupCPUAtTick = q.groupCPU
 	return q
 }
@@ -95,7 +95,7 @@ func (q *quota) updateGroupCPU(s cgroup.CPUStat) time.Duration {
 }
 
 func (q *quota) read() {
-	if q.alone && !q.guard.ShouldQuery(int64(q.updateGroupCPU(q.last))) {
+	if q.alone && !q.guard.ShouldQuery(q.updateGroupCPU(q.last)) {
 		return
 	}
 	q.query()
@@ -104,7 +104,7 @@ func (q *quota) read() {
 func (q *quota) query() {
 	if s, err := q.meter.Read(); err == nil {
 		q.last = s
-		q.guard.Update(s, int64(q.updateGroupCPU(s)))
+		q.guard.Update(s, q.updateGroupCPU(s))
 	}
 }
 
@@ -117,7 +117,7 @@ func (q *quota) admitTick() bool {
 	cost := float64(q.groupCPU - q.groupCPUAtTick)
 	q.groupCPUAtTick = q.groupCPU
 	q.meanCost += (cost - q.meanCost) / 16
-	if q.guard.Left(int64(q.groupCPU)) >= q.guard.MinLeft(int64(q.meanCost)) {
+	if q.guard.Left(q.groupCPU) >= q.guard.MinLeft(time.Duration(q.meanCost)) {
 		return true
 	}
 	q.withheld++
@@ -134,7 +134,7 @@ func (q *quota) admitObservation() bool {
 	} else {
 		q.read()
 	}
-	return q.guard.Left(int64(q.groupCPU)) >= q.guard.MinLeft(0)/2
+	return q.guard.Left(q.groupCPU) >= q.guard.MinLeft(0)/2
 }
 
 // rate lowers a rate to what the quota permits.
@@ -158,7 +158,7 @@ func (q *quota) ownPart(stopped time.Duration) time.Duration {
 	if q.alone {
 		return stopped
 	}
-	return max(stopped-time.Duration(q.last.ThrottledFor-before), 0)
+	return max(stopped-(q.last.ThrottledFor-before), 0)
 }
 
 // mustStopOnlyOnCPU reports whether only threads on a CPU may be stopped; with a single CPU all may.

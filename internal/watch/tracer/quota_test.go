@@ -72,7 +72,7 @@ func TestExpensiveTicksNeedMoreOfTheQuota(t *testing.T) {
 	g, q := openQuotaGroup(t)
 	g.set(5, 2, 0)
 	q.read()
-	g.set(5+int(q.guard.Left(int64(q.groupCPU))/1e6)-2, 2, 0) // 2 ms are left
+	g.set(5+int(q.guard.Left(q.groupCPU)/1e6)-2, 2, 0) // 2 ms are left
 	q.read()
 	for cost, want := range map[float64]bool{0: true, 1e6: false} {
 		q.groupCPUAtTick, q.meanCost = q.groupCPU, cost
