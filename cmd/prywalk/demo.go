@@ -50,19 +50,14 @@ a flame graph. It needs no set-up and no rights: the service is prywalk's own ch
 }
 
 func newWorkload() *cobra.Command {
-	return &cobra.Command{
-		Use:    "demo-workload",
-		Hidden: true,
-		Args:   noArgs,
-		RunE: func(*cobra.Command, []string) error {
-			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-			defer stop()
-			ctx, cancel := context.WithTimeout(ctx, time.Hour) // limits a forgotten one
-			defer cancel()
-			demo.Run(ctx)
-			return nil
-		},
-	}
+	return hidden("demo-workload", func() error {
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+		defer stop()
+		ctx, cancel := context.WithTimeout(ctx, time.Hour) // limits a forgotten one
+		defer cancel()
+		demo.Run(ctx)
+		return nil
+	})
 }
 
 func (f *demoFlags) run() error {

@@ -90,12 +90,7 @@ func (f *recordFlags) needsPtrace() string {
 
 // newPerfEventsTest opens perf events in a process of its own, since a seccomp filter may kill it.
 func newPerfEventsTest() *cobra.Command {
-	return &cobra.Command{
-		Use:    "ask-for-events",
-		Hidden: true,
-		Args:   noArgs,
-		Run:    func(*cobra.Command, []string) { perfevents.TryOpen() },
-	}
+	return hidden("ask-for-events", func() error { perfevents.TryOpen(); return nil })
 }
 
 func checkPerfEvents() error {

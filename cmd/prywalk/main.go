@@ -256,14 +256,15 @@ const copyFD = 3
 
 // newCopyFile copies in a process of its own, as a FUSE file system may not answer.
 func newCopyFile() *cobra.Command {
-	return &cobra.Command{
-		Use:    "copy-file",
-		Hidden: true,
-		Args:   noArgs,
-		RunE: func(*cobra.Command, []string) error {
-			return safeopen.Copy(os.Stdin, os.NewFile(copyFD, "copy"), os.Stdout)
-		},
-	}
+	return hidden("copy-file", func() error {
+		return safeopen.Copy(os.Stdin, os.NewFile(copyFD, "copy"), os.Stdout)
+	})
+}
+
+// hidden returns a command of prywalk's own processes.
+func hidden(name string, run func() error) *cobra.Command {
+	return &cobra.Command{Use: name, Hidden: true, Args: noArgs,
+		RunE: func(*cobra.Command, []string) error { return run() }}
 }
 
 func noArgs(cmd *cobra.Command, args []string) error {

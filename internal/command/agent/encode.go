@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	pprof "github.com/google/pprof/profile"
+
 	"prywalk/internal/base/protobuf"
 	"prywalk/internal/base/sample"
 	"prywalk/internal/store/otlp"
@@ -110,8 +112,7 @@ func (e *encoding) stack(id sample.StackID) int64 {
 		list[i] = e.location(&e.buf[i])
 	}
 	if len(list) == 0 {
-		list = append(list, e.dictionary.Location(nil, 0,
-			[]otlp.Line{{Function: e.dictionary.Function(evicted, evicted, "", 0)}}))
+		list = append(list, e.dictionary.Location(&pprof.Location{Line: []pprof.Line{{Function: evicted}}}))
 	}
 	i := e.dictionary.Stack(list)
 	e.stacks[id] = i
@@ -119,28 +120,26 @@ func (e *encoding) stack(id sample.StackID) int64 {
 }
 
 // evicted is the frame of a stack that was evicted before it was sent.
-const evicted = "[evicted]"
+var evicted = &pprof.Function{Name: "[evicted]", SystemName: "[evicted]"}
 
 func (e *encoding) location(l *profile.Named) int64 {
 	if i, ok := e.locations[l.ID]; ok {
 		return i
 	}
-	var lines []otlp.Line
+	loc := pprof.Location{Address: l.Addr}
 	for _, f := range l.Frames {
 		if l.Machinery {
 			f.System = profile.SystemNameOfType(cmp.Or(f.System, f.Name), profile.Machinery)
 		}
 		if f.Name != "" {
-			lines = append(lines, otlp.Line{
-				Function: e.dictionary.Function(f.Name, cmp.Or(f.System, f.Name), f.File, int64(f.StartLine)), Line: int64(f.Line),
-			})
+			loc.Line = append(loc.Line, pprof.Line{Line: int64(f.Line), Function: &pprof.Function{Name: f.Name,
+				SystemName: cmp.Or(f.System, f.Name), Filename: f.File, StartLine: int64(f.StartLine)}})
 		}
 	}
-	var mapping *otlp.Mapping
 	if m := l.Module; m != nil {
-		mapping = &otlp.Mapping{Start: m.Start, Limit: m.End, Offset: m.FileOffset, File: m.Path, BuildID: m.BuildID}
+		loc.Mapping = &pprof.Mapping{Start: m.Start, Limit: m.End, Offset: m.FileOffset, File: m.Path, BuildID: m.BuildID}
 	}
-	i := e.dictionary.Location(mapping, l.Addr, lines)
+	i := e.dictionary.Location(&loc)
 	e.locations[l.ID] = i
 	return i
 }

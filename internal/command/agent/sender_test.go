@@ -27,6 +27,7 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
+	pprof "github.com/google/pprof/profile"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
 
@@ -44,7 +45,8 @@ func messageOf(points int) []byte {
 	for i := range list {
 		list[i], times[i] = rng.Int64(), rng.Uint64()
 	}
-	s.Int(1, d.Stack([]int64{d.Location(nil, 1, []otlp.Line{{Function: d.Function("f", "", "", 0)}})}))
+	s.Int(1, d.Stack([]int64{d.Location(&pprof.Location{Address: 1,
+		Line: []pprof.Line{{Function: &pprof.Function{Name: "f"}}}})}))
 	s.Ints(4, list)
 	s.Fixeds(5, times)
 	p.Bytes(1, d.ValueType("cpu", "nanoseconds"))

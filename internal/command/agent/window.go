@@ -36,8 +36,6 @@ func (v *clockValues) add(w clockValues) {
 	}
 }
 
-func valuesOf(iv *profile.Interval) clockValues { return clockValues{iv.CPU, iv.Wall, iv.RunQueue} }
-
 type row struct {
 	stack                 sample.StackID
 	process               processKey
@@ -45,11 +43,6 @@ type row struct {
 	comm, thread, role    string
 	state, wait, waitsFor string
 	owner                 int // as in profile.Interval
-}
-
-func rowOf(iv *profile.Interval) row {
-	return row{iv.Stack, processKey{iv.PID, iv.Start}, iv.TID, iv.Comm, iv.Thread, iv.Role, iv.State, iv.Wait,
-		iv.WaitsFor, iv.Owner}
 }
 
 type point struct {
@@ -107,7 +100,9 @@ func (b *windowBuilder) beginWindow(at int64) {
 
 // Add implements [profile.Sink].
 func (b *windowBuilder) Add(iv profile.Interval) {
-	r, p := rowOf(&iv), point{iv.End, valuesOf(&iv)}
+	r := row{iv.Stack, processKey{iv.PID, iv.Start}, iv.TID, iv.Comm, iv.Thread, iv.Role, iv.State, iv.Wait, iv.WaitsFor,
+		iv.Owner}
+	p := point{iv.End, clockValues{iv.CPU, iv.Wall, iv.RunQueue}}
 	b.onInterval(r.process)
 	b.mu.Lock()
 	defer b.mu.Unlock()

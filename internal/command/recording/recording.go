@@ -109,11 +109,8 @@ func (r *recording) sampleAndWrite(ctx context.Context, _ []*loadedcode.Process)
 			r.unanswered = note
 		}
 	}
-	if err := r.writeWatched(); err != nil {
-		return errs.Join(failure, err)
-	}
-	if failure != nil {
-		return failure
+	if err := errs.Join(failure, r.writeWatched()); err != nil {
+		return err
 	}
 	return r.reportResult()
 }

@@ -136,12 +136,11 @@ func (t *topRun) finish(shown error) error {
 	if errors.Is(shown, unix.EPIPE) { // the reader has exited
 		shown = nil
 	}
+	var written error
 	if t.recording.output.path != "" {
-		if err := t.recording.writeWatched(); err != nil {
-			return errs.Join(t.failure, shown, err)
-		}
+		written = t.recording.writeWatched()
 	}
-	if err := errs.Join(t.failure, shown); err != nil {
+	if err := errs.Join(t.failure, shown, written); err != nil {
 		return err
 	}
 	switch {

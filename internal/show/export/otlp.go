@@ -166,19 +166,7 @@ func (e *otlpEncoder) location(l *profile.Location) int64 {
 	if ok {
 		return i
 	}
-	var mapping *otlp.Mapping
-	if p := l.Mapping; p != nil {
-		mapping = &otlp.Mapping{Start: p.Start, Limit: p.Limit, Offset: p.Offset, File: p.File, BuildID: p.BuildID}
-	}
-	var lines []otlp.Line
-	for _, line := range l.Line {
-		n := otlp.Line{Line: line.Line, Column: line.Column}
-		if f := line.Function; f != nil {
-			n.Function = e.tables.Function(f.Name, f.SystemName, f.Filename, f.StartLine)
-		}
-		lines = append(lines, n)
-	}
-	i = e.tables.Location(mapping, l.Address, lines)
+	i = e.tables.Location(l)
 	e.locations[l] = i
 	return i
 }

@@ -18,6 +18,8 @@ import (
 	"encoding/binary"
 	"strings"
 
+	"github.com/google/pprof/profile"
+
 	"prywalk/internal/base/languages"
 	"prywalk/internal/base/protobuf"
 )
@@ -77,13 +79,7 @@ func (d *Dictionary) Attribute(key string, value any) int64 {
 	return d.add(tableAttributes, m)
 }
 
-// Mapping is a part of a file in a process's memory.
-type Mapping struct {
-	Start, Limit, Offset uint64
-	File, BuildID        string
-}
-
-func (d *Dictionary) mapping(p *Mapping) int64 {
+func (d *Dictionary) mapping(p *profile.Mapping) int64 {
 	var m protobuf.Message
 	m.Int(1, int64(p.Start))
 	m.Int(2, int64(p.Limit))
@@ -95,35 +91,34 @@ func (d *Dictionary) mapping(p *Mapping) int64 {
 	return d.add(tableMappings, m)
 }
 
-// Function is a function's number.
-func (d *Dictionary) Function(name, system, file string, startLine int64) int64 {
+func (d *Dictionary) function(f *profile.Function) int64 {
 	var m protobuf.Message
-	m.Int(1, d.text(name))
-	m.Int(2, d.text(system))
-	m.Int(3, d.text(file))
-	m.Int(4, startLine)
+	m.Int(1, d.text(f.Name))
+	m.Int(2, d.text(f.SystemName))
+	m.Int(3, d.text(f.Filename))
+	m.Int(4, f.StartLine)
 	return d.add(tableFunctions, m)
 }
 
-// Line is a function's line; Function is a number, or 0.
-type Line struct{ Function, Line, Column int64 }
-
-// Location is a location's number. mapping is nil if it is not known. The innermost inlined call is the first line.
-func (d *Dictionary) Location(mapping *Mapping, addr uint64, lines []Line) int64 {
-	var m protobuf.Message
-	if mapping != nil {
-		m.Int(1, d.mapping(mapping))
-	}
-	m.Int(2, int64(addr))
-	for _, l := range lines {
+// Location is a location's number. The numbers of l itself, of its functions and of its mapping do not count.
+func (d *Dictionary) Location(l *profile.Location) int64 {
+	var m, lines protobuf.Message
+	for _, line := range l.Line {
 		var n protobuf.Message
-		n.Int(1, l.Function)
-		n.Int(2, l.Line)
-		n.Int(3, l.Column)
-		m.Bytes(3, n)
+		if line.Function != nil {
+			n.Int(1, d.function(line.Function))
+		}
+		n.Int(2, line.Line)
+		n.Int(3, line.Column)
+		lines.Bytes(3, n)
 	}
-	if mapping != nil {
-		m.Ints(4, []int64{d.Attribute("profile.frame.type", frameType(mapping.File))})
+	if l.Mapping != nil {
+		m.Int(1, d.mapping(l.Mapping))
+	}
+	m.Int(2, int64(l.Address))
+	m = append(m, lines...)
+	if l.Mapping != nil {
+		m.Ints(4, []int64{d.Attribute("profile.frame.type", frameType(l.Mapping.File))})
 	}
 	return d.add(tableLocations, m)
 }

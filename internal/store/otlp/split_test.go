@@ -10,6 +10,8 @@ import (
 	"math"
 	"testing"
 
+	"github.com/google/pprof/profile"
+
 	"prywalk/internal/base/protobuf"
 )
 
@@ -24,10 +26,13 @@ func sampleMessage(samples int) protobuf.Message {
 		p.Bytes(1, d.ValueType("cpu", "nanoseconds"))
 		for i := range int64(samples) {
 			var s protobuf.Message
-			at := &Mapping{Start: 4096, Limit: 1 << 20, File: "/bin/a", BuildID: "abc"}
-			f := d.Function(fmt.Sprint("f", i), "", "a.c", i)
-			loc := d.Location(at, 5000+uint64(i), []Line{{Function: f, Line: i}})
-			root := d.Location(at, 4096, []Line{{Function: d.Function("main", "", "a.c", 1), Line: 3}})
+			at := &profile.Mapping{Start: 4096, Limit: 1 << 20, File: "/bin/a", BuildID: "abc"}
+			locationOf := func(addr uint64, function string, start, line int64) int64 {
+				f := &profile.Function{Name: function, Filename: "a.c", StartLine: start}
+				return d.Location(&profile.Location{Mapping: at, Address: addr, Line: []profile.Line{{Function: f, Line: line}}})
+			}
+			loc := locationOf(5000+uint64(i), fmt.Sprint("f", i), i, i)
+			root := locationOf(4096, "main", 1, 3)
 			s.Int(1, d.Stack([]int64{loc, root}))
 			s.Ints(2, []int64{d.Attribute("thread.id", i), d.Attribute("thread.name", "t")})
 			s.Ints(4, []int64{i + 1, 10, 100})

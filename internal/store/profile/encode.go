@@ -42,17 +42,12 @@ const (
 	labelUnit = 4
 )
 
-type functionKey struct {
-	name, system, file string
-	start              int
-}
-
 type encoder struct {
 	tables    *frozenTables
 	out       stream
 	strings   stringTable
-	functions map[functionKey]int
-	funcList  []functionKey // by id − 1
+	functions map[Frame]int
+	funcList  []Frame // by id − 1; without Line and Inlined
 	mappings  []mappingFlags
 	used      []bool
 	final     []finalName
@@ -65,7 +60,7 @@ func (t *frozenTables) encode(w io.Writer, r Resolver) ([]finalName, error) {
 	buf := bufio.NewWriterSize(w, 1<<16)
 	e := &encoder{
 		tables: t, out: stream{w: buf}, strings: stringTable{list: []string{""}, index: map[string]int{"": 0}},
-		functions: map[functionKey]int{},
+		functions: map[Frame]int{},
 		mappings:  make([]mappingFlags, len(t.modules)),
 		used:      make([]bool, len(t.locs)),
 	}

@@ -86,7 +86,8 @@ func (e *encoder) function(f Frame) uint64 {
 	if f.System == "" {
 		f.System = f.Name
 	}
-	return uint64(NumberIn(&e.funcList, e.functions, functionKey{f.Name, f.System, f.File, f.StartLine})) + 1
+	f.Line, f.Inlined = 0, false
+	return uint64(NumberIn(&e.funcList, e.functions, f)) + 1
 }
 
 // writeFunctions writes Function messages: id 1, name 2, system_name 3, filename 4, start_line 5.
@@ -94,10 +95,10 @@ func (e *encoder) writeFunctions() {
 	for i, f := range e.funcList {
 		e.msg = e.msg[:0]
 		e.msg.Uint(1, uint64(i)+1)
-		e.msg.Int(2, e.strings.add(f.name))
-		e.msg.Int(3, e.strings.add(f.system))
-		e.msg.Int(4, e.strings.add(f.file))
-		e.msg.Int(5, int64(f.start))
+		e.msg.Int(2, e.strings.add(f.Name))
+		e.msg.Int(3, e.strings.add(f.System))
+		e.msg.Int(4, e.strings.add(f.File))
+		e.msg.Int(5, int64(f.StartLine))
 		e.out.message(fieldFunction, e.msg)
 	}
 }

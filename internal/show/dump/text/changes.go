@@ -35,11 +35,8 @@ func WriteChanges(w io.Writer, c *changes.Changes) error {
 		list := c.Of(change)
 		writeCount(&b, changeTitles[change], len(list))
 		for _, group := range groupBy(list, func(t **changes.Thread) string { return changeText(*t) }) {
-			var names []string
-			for _, t := range group {
-				names = append(names, threadName(*t))
-			}
-			printable.Fprintf(&b, "  %s: %s\n", enumerate(names), changeText(*group[0]))
+			names := enumerateBy(group, func(t **changes.Thread) string { return threadName(*t) })
+			printable.Fprintf(&b, "  %s: %s\n", names, changeText(*group[0]))
 		}
 	}
 	writeEdges(&b, c, "wait for another thread now, and did not before", c.NewWaiters)

@@ -41,6 +41,12 @@ func writeStack(b *strings.Builder, t *stacks.Thread, native bool) {
 	}
 }
 
+func writeFrames(b *strings.Builder, list []stacks.Frame) {
+	for i := range list {
+		writeFrame(b, i, &list[i])
+	}
+}
+
 func writeFrame(b *strings.Builder, n int, f *stacks.Frame) {
 	name, module := cmp.Or(languages.ShownName(f.Function), "??"), withSeparator(" in ", f.Module)
 	if f.Inlined {

@@ -101,17 +101,18 @@ func writeChannels(b *strings.Builder, l *locks.Locks) {
 	})
 	for _, list := range alike {
 		label := labelAt(list[0].Kind, list[0].Symbol, list[0].Address)
-		var senders, receivers []locks.GoroutineWaiter
+		var waiters []locks.GoroutineWaiter
 		for _, lock := range list {
-			s, r := bySide(lock)
-			senders, receivers = append(senders, s...), append(receivers, r...)
+			waiters = append(waiters, lock.Waiters...)
 		}
 		if len(list) > 1 {
 			label = count(len(list), "channel") + fmt.Sprintf(" such as %#x", uint64(list[0].Address))
 		}
 		printable.Fprintf(b, "\n%s%s%s\n", label, channelDetails(list[0]), withSeparator(", of ", list[0].Runtime))
-		writeWaiters(b, senders, "to send")
-		writeWaiters(b, receivers, "to receive")
+		receives := func(w locks.GoroutineWaiter) bool { return !w.Send }
+		sends := func(w locks.GoroutineWaiter) bool { return w.Send }
+		writeWaiters(b, slices.DeleteFunc(slices.Clone(waiters), receives), "to send")
+		writeWaiters(b, slices.DeleteFunc(waiters, sends), "to receive")
 	}
 }
 
@@ -140,15 +141,4 @@ func writeWaiters(b *strings.Builder, waiters []locks.GoroutineWaiter, purpose s
 	printable.Fprintf(b, "  waiting%s: %s %s\n", withSeparator(" ", purpose),
 		tabular.Form(len(ids), "goroutine", "goroutines"), enumerate(ids))
 	writeFrequent(b, places, "goroutine")
-}
-
-func bySide(lock *locks.GoroutineLock) (senders, receivers []locks.GoroutineWaiter) {
-	for _, w := range lock.Waiters {
-		if w.Send {
-			senders = append(senders, w)
-		} else {
-			receivers = append(receivers, w)
-		}
-	}
-	return senders, receivers
 }

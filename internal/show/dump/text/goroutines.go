@@ -126,11 +126,7 @@ func writeGoroutineGroup(b *strings.Builder, group []*stacks.Goroutine, native b
 	printable.Fprintf(b, "\n%s%s: %s%s\n", what, withSeparator(" of ", first.Runtime), statusText(first),
 		waited(group))
 	if len(group) > 1 {
-		var ids []string
-		for _, g := range group {
-			ids = append(ids, fmt.Sprint(g.ID))
-		}
-		printable.Fprintf(b, "  %s\n", enumerate(ids))
+		printable.Fprintf(b, "  %s\n", enumerateBy(group, func(g *stacks.Goroutine) string { return fmt.Sprint(g.ID) }))
 	}
 	if text := labelsText(first); text != "" {
 		printable.Fprintf(b, "  labels: %s\n", text)

@@ -89,11 +89,8 @@ func writeWaits(b *strings.Builder, group []*stacks.Thread) {
 	idle := func(g []**stacks.Thread) int { return (*g[0]).WaitsFor.Rank() }
 	slices.SortStableFunc(groups, func(x, y []**stacks.Thread) int { return cmp.Compare(idle(x), idle(y)) })
 	for _, same := range groups[:min(len(groups), maxWaits)] {
-		threads := make([]string, len(same))
-		for i, t := range same {
-			threads[i] = strconv.Itoa((*t).TID)
-		}
-		printable.Fprintf(b, "      %s: %s\n", enumerate(threads), waitsLine(*same[0]))
+		threads := enumerateBy(same, func(t **stacks.Thread) string { return strconv.Itoa((*t).TID) })
+		printable.Fprintf(b, "      %s: %s\n", threads, waitsLine(*same[0]))
 	}
 	if n := len(groups) - maxWaits; n > 0 {
 		printable.Fprintf(b, "      … %s\n", count(n, "other wait"))

@@ -132,6 +132,14 @@ const maxShown = 8
 
 func enumerate(names []string) string { return tabular.List(names, maxShown) }
 
+func enumerateBy[T any](list []T, name func(T) string) string {
+	var names []string
+	for _, x := range list {
+		names = append(names, name(x))
+	}
+	return enumerate(names)
+}
+
 func withSeparator(sep, s string) string {
 	if s == "" {
 		return ""

@@ -117,22 +117,16 @@ func writeTasks(b *strings.Builder, p *stacks.Process) {
 	tasks := slices.Clone(p.Tasks)
 	tasks = slices.DeleteFunc(tasks, func(t stacks.Task) bool { return t.ID != 0 || t.Kind == languages.AwaitTask })
 	groups := groupBy(tasks, taskKey)
-	slices.SortStableFunc(groups, func(a, b []*stacks.Task) int { return cmp.Compare(len(a), len(b)) })
+	smallestFirst(groups)
 	for _, group := range groups {
 		first, how := group[0], howText(group[0].How)
 		if len(group) == 1 {
 			printable.Fprintf(b, "\n%s task %s (%s, %s)%s\n", first.State, first.Name, first.Kind, how, awaitsText(first))
 		} else {
-			var names []string
-			for _, t := range group {
-				names = append(names, t.Name)
-			}
 			printable.Fprintf(b, "\n%d %s tasks (%s, %s)%s\n", len(group), first.State, first.Kind, how, awaitsText(group...))
-			printable.Fprintf(b, "  %s\n", enumerate(names))
+			printable.Fprintf(b, "  %s\n", enumerateBy(group, func(t *stacks.Task) string { return t.Name }))
 		}
-		for i := range first.Frames {
-			writeFrame(b, i, &first.Frames[i])
-		}
+		writeFrames(b, first.Frames)
 	}
 }
 
@@ -142,9 +136,7 @@ func writeAwaits(b *strings.Builder, p *stacks.Process) {
 			continue
 		}
 		printable.Fprintf(b, "\n%s (%s)%s\n", count(t.Count, "pending await"), howText(t.How), awaitsText(t))
-		for j := range t.Frames {
-			writeFrame(b, j, &t.Frames[j])
-		}
+		writeFrames(b, t.Frames)
 	}
 	if p.Awaits != nil {
 		text := suspendedText(p.Awaits)

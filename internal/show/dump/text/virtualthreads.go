@@ -46,9 +46,7 @@ func writeTaskWait(b *strings.Builder, t *stacks.Task) {
 	if t.WaitsFor != nil {
 		printable.Fprintf(b, "      waits for %s\n", t.WaitsFor)
 	}
-	for j := range t.Frames {
-		writeFrame(b, j, &t.Frames[j])
-	}
+	writeFrames(b, t.Frames)
 }
 
 // virtualThreadsText says how many virtual threads there are, and which are not shown and why, or "" without any.
