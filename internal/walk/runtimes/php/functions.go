@@ -193,8 +193,7 @@ func (r *Runtime) read(addr uint64, want *identity) *function {
 	}
 	r.functions.keep(f)
 	if want.isPermanent() || r.oneRequest && want.name != 0 && want.flags>>32 == 0 {
-		r.functions.objects.Add(addr, f)
-		r.functions.objects.Skip.Add(addr)
+		r.functions.addPermanent(addr, f)
 	}
 	return f
 }
@@ -202,6 +201,11 @@ func (r *Runtime) read(addr uint64, want *identity) *function {
 func (r *Runtime) hasIdentity(addr uint64, want *identity) bool {
 	id, ok := r.identify(addr, r.walk.view.Current)
 	return ok && r.addHashes(&id, r.walk.view.Current) && id == *want
+}
+
+func (c *functionCache) addPermanent(addr uint64, f *function) {
+	c.objects.Add(addr, f)
+	c.objects.Skip.Add(addr)
 }
 
 func (c *functionCache) keep(f *function) {

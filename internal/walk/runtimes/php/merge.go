@@ -79,8 +79,8 @@ func (r *Runtime) appendRunsOf(f *frames.Frame, leaf bool, out []managed.Ref) []
 	w.executeFrames++
 	w.executeSP, w.signal = f.SP, managed.Span{}
 	n := r.countRunsOf(f, leaf, parts)
-	if n == 0 { // only the innermost frame of execute_ex can lack a run
-		w.broken, w.emptyFrame = w.broken || w.emptyFrame || w.nextRun > 0, true
+	if n == 0 {
+		w.recordEmptyFrame()
 	}
 	return r.appendRuns(n, out)
 }
@@ -119,6 +119,12 @@ func (r *Runtime) countRunsOf(f *frames.Frame, leaf bool, parts [2]managed.Span)
 		return 1
 	}
 	return 0
+}
+
+// recordEmptyFrame records a frame without a run: only the innermost frame of execute_ex can lack one.
+func (w *walk) recordEmptyFrame() {
+	w.broken = w.broken || w.emptyFrame || w.nextRun > 0
+	w.emptyFrame = true
 }
 
 // isEntering reports whether the innermost run may be a call that C is entering, without a frame of execute_ex: its
