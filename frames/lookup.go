@@ -64,7 +64,9 @@ func (s *Space) preparedStackRule(ret Addr, k kind, before *Module, hasCFI bool)
 	if m == nil || m.Generated || m.Calls == nil {
 		return resolvedRule{}, false
 	}
-	if pc := ret - m.Bias; !m.startsFunc(pc) && !m.endsStack(pc) {
+	start, known := m.Calls.FuncStart(ret - m.Bias)
+	ends, ok := m.Calls.(StackEnds)
+	if !(known && start == ret-m.Bias) && !(ok && ends.EndsStack(ret-m.Bias)) {
 		return resolvedRule{}, false
 	}
 	r, ok := s.askSources(m, ret, k&kindSPOnly)
@@ -76,16 +78,6 @@ func (s *Space) preparedStackRule(ret Addr, k kind, before *Module, hasCFI bool)
 	}
 	r.pcIsCurrent = true
 	return r, true
-}
-
-func (m *Module) startsFunc(pc ModuleAddr) bool {
-	start, ok := m.Calls.FuncStart(pc)
-	return ok && start == pc
-}
-
-func (m *Module) endsStack(pc ModuleAddr) bool {
-	e, ok := m.Calls.(StackEnds)
-	return ok && e.EndsStack(pc)
 }
 
 // askSources returns the first rule of a module's sources; false if none has one, or m is nil.

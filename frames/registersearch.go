@@ -208,7 +208,9 @@ func (s *registerSearch) walkFrom(w *Walker, c *candidate) (found trialChain) {
 		}
 		f := t.Frame()
 		at := f.SP - 8 // place of its return address
-		if t.progress.depth == 2 && at != c.at || t.progress.depth > 2 && !t.mayHaveCalled(callee) {
+		// a frame interrupted by a signal follows no call
+		fits := !t.frame.isAfterCall() || t.frame.space.callFitOf(t.frame.regs.PC, callee) >= fitTailCall
+		if t.progress.depth == 2 && at != c.at || t.progress.depth > 2 && !fits {
 			return trialChain{}
 		}
 		if s.steps++; s.steps > maxSearchSteps {
@@ -224,12 +226,6 @@ func (s *registerSearch) walkFrom(w *Walker, c *candidate) (found trialChain) {
 	// a return address of 0 is no end: cleared memory has many
 	found.whole = t.StopReason() == StopRoot && beyond >= 0 && t.frame.resolved.rule.Flags&FlagRoot != 0
 	return found
-}
-
-// mayHaveCalled reports whether the current frame follows a call that can have led to callee, or was interrupted by a
-// signal.
-func (w *Walker) mayHaveCalled(callee Addr) bool {
-	return !w.frame.isAfterCall() || w.frame.space.callFitOf(w.frame.regs.PC, callee) >= fitTailCall
 }
 
 // candidatesAt returns the kept candidates at a place, a bit each.

@@ -143,7 +143,9 @@ func (x *funcIndex) FuncRange(pc frames.ModuleAddr) (start, end frames.ModuleAdd
 		x.symbols.Tables(func(f *elffile.File, kind elffile.SymbolKind) {
 			_ = f.EachSymbol(kind, x.add) // a damaged table: as far as readable
 		})
-		slices.SortFunc(x.funcs, compareRanges)
+		slices.SortFunc(x.funcs, func(a, b funcRange) int {
+			return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end))
+		})
 		x.funcs = slices.CompactFunc(x.funcs, func(a, b funcRange) bool { return a.start == b.start })
 		x.funcs = slices.Clip(x.funcs)
 	}
@@ -156,10 +158,6 @@ func (x *funcIndex) FuncRange(pc frames.ModuleAddr) (start, end frames.ModuleAdd
 		f.end = x.funcs[i].start
 	}
 	return f.start, f.end, pc < f.end
-}
-
-func compareRanges(a, b funcRange) int {
-	return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end))
 }
 
 func (x *funcIndex) add(s *elffile.Symbol) bool {

@@ -51,13 +51,6 @@ var (
 		4: coCleared}
 )
 
-func coStateOf(minor int, b byte) coState {
-	if minor >= 15 {
-		return coStates[int8(b)]
-	}
-	return coStates314[int8(b)]
-}
-
 const (
 	maxAwaits = 1 << 12
 	yieldFrom = 72 // opcode, to 3.10
@@ -127,7 +120,11 @@ func (in *interpreter) frameOf(co uint64) (f coFrame) {
 		return f
 	}
 	word := func(off int64) uint64 { return binary.LittleEndian.Uint64(b[int64(at-co)+off:]) }
-	f.state = coStateOf(in.minor, b[at-co-genStateBeforeFrame])
+	states := coStates
+	if in.minor < 15 {
+		states = coStates314
+	}
+	f.state = states[int8(b[at-co-genStateBeforeFrame])]
 	if f.state == coCleared || b[int64(at-co)+in.frameOwner] != ownedByGenerator {
 		return f
 	}

@@ -38,7 +38,10 @@ const (
 
 func findBeam(r *Runtime) bool {
 	b := &beam{process: &r.process}
-	b.frame = newFrame(b.prove)
+	b.frame = managed.NewVerifiedRule(b.prove, nil)
+	for _, reg := range compactX86 { // the others are lost
+		b.frame.Row.Regs[reg] = frames.RegRule{Kind: frames.RuleUndefined}
+	}
 	r.Early = ruleFunc(b.rule)
 	return b.process.entry != 0
 }

@@ -65,11 +65,6 @@ func (p *process) followsCall(ret uint64) bool {
 	return ok
 }
 
-func (p *process) followsFileCall(ret uint64) bool {
-	_, m, ok := p.callBefore(ret)
-	return ok && !m.Generated
-}
-
 // oneCall returns the CFA if exactly one of the words follows a direct call of target.
 func (p *process) oneCall(mem frames.Memory, from uint64, words int, target uint64) (cfa, unread uint64, ok bool) {
 	for i := range uint64(words) {
@@ -78,7 +73,8 @@ func (p *process) oneCall(mem frames.Memory, from uint64, words int, target uint
 		if !readable {
 			return 0, at, false
 		}
-		if !p.followsCallOf(ret, target) {
+		call, m, called := p.callBefore(ret)
+		if !called || m.Generated || !call.Direct || call.Target != target {
 			continue
 		}
 		if ok {
@@ -87,11 +83,6 @@ func (p *process) oneCall(mem frames.Memory, from uint64, words int, target uint
 		cfa, ok = at+8, true
 	}
 	return cfa, 0, ok
-}
-
-func (p *process) followsCallOf(ret, target uint64) bool {
-	call, m, ok := p.callBefore(ret)
-	return ok && !m.Generated && call.Direct && call.Target == target
 }
 
 // maxText and textPart are in bytes.
@@ -109,15 +100,6 @@ func (p *process) eachText(m *frames.Module, overlap uint64, f func(addr uint64,
 			return
 		}
 	}
-}
-
-// newFrame makes the rule of a frame in which all other registers are lost.
-func newFrame(find managed.FindFrame) *managed.VerifiedRule {
-	p := managed.NewVerifiedRule(find, nil)
-	for _, reg := range compactX86 {
-		p.Row.Regs[reg] = frames.RegRule{Kind: frames.RuleUndefined}
-	}
-	return p
 }
 
 type ruleFunc func(q frames.Query) (frames.Rule, *frames.Row, bool)

@@ -4,7 +4,6 @@ package fixedframe
 
 import (
 	"bytes"
-	"slices"
 
 	"prywalk/frames"
 	"prywalk/internal/walk/managed"
@@ -105,12 +104,6 @@ func (l *luaJIT) proveExit(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa,
 		cfa = frame + uint64(l.cframeSize)
 	}
 	return cfa, 0, cfa != 0
-}
-
-func (l *luaJIT) addSpill(n int64) {
-	if i, known := slices.BinarySearch(l.spills, n); !known {
-		l.spills = slices.Insert(l.spills, i, n)
-	}
 }
 
 // add rsp, 40; pop r14, r15, rbx, rbp; ret

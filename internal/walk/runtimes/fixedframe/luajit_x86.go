@@ -187,10 +187,11 @@ func (l *luaJIT) frameOf(sp uint64, mem frames.Memory, pc uint64) (cfa, unread u
 // isFrame reports whether frame is a C frame of the interpreter: it has a Lua thread; a previous C frame is higher.
 func (l *luaJIT) isFrame(mem frames.Memory, frame uint64) bool {
 	end := frame + uint64(l.cframeSize)
-	ret, ok := mem.Word(end - 8)
+	ret, readable := mem.Word(end - 8)
+	_, caller, ok := l.process.callBefore(ret)
 	state, _ := mem.Word(frame + luaSaveL)
 	outer, _ := mem.Word(frame + luaSaveCFrame)
-	return ok && state != 0 && state%8 == 0 && (outer == 0 || outer&^luaFlags >= end) && l.process.followsFileCall(ret)
+	return readable && state != 0 && state%8 == 0 && (outer == 0 || outer&^luaFlags >= end) && ok && !caller.Generated
 }
 
 func (l *luaJIT) traceAt(pc uint64) (luaTrace, bool) {
@@ -241,7 +242,9 @@ func (l *luaJIT) read(vm *luaVM) bool {
 		if at := binary.LittleEndian.Uint64(refs[8*i:]); at != 0 {
 			if t, ok := l.describe(at, i); ok {
 				vm.traces = append(vm.traces, t)
-				l.addSpill(t.spill)
+				if i, known := slices.BinarySearch(l.spills, t.spill); !known {
+					l.spills = slices.Insert(l.spills, i, t.spill)
+				}
 			}
 		}
 	}

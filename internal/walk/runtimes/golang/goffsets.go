@@ -76,18 +76,14 @@ func (o *GOffsets) curg(regs *frames.Regs, mem frames.Memory) (uint64, bool) {
 		}
 		g0, ok := mem.Word(m + uint64(o.MG0))
 		curg, ok2 := mem.Word(m + uint64(o.MCurg))
+		gsignal, ok3 := mem.Word(m + uint64(o.MGsignal))
 		// g is g0, or curg while gogo changes stacks, or gsignal
-		if ok && ok2 && (g == g0 || g == curg || o.isGsignal(m, g, mem)) {
+		if ok && ok2 && (g == g0 || g == curg || ok3 && g == gsignal) {
 			return curg, true
 		}
 	}
 	g, known := regs.Get(o.GReg)
 	return 0, known && g == noGoroutine
-}
-
-func (o *GOffsets) isGsignal(m, g uint64, mem frames.Memory) bool {
-	gsignal, ok := mem.Word(m + uint64(o.MGsignal))
-	return ok && g == gsignal
 }
 
 func (o *GOffsets) candidates(regs *frames.Regs, mem frames.Memory) (out [2]uint64) {

@@ -31,11 +31,6 @@ type gReader struct {
 
 func newGReader(h managed.Host) *gReader { return &gReader{host: h, buf: make([]byte, callBytes)} }
 
-// read reads regions; the Bytes of an unreadable one become nil.
-func (r *gReader) read(parts []frames.Region) {
-	managed.ReadRegions(r.host, r.host, parts, func(p *frames.Region) { p.Bytes = nil })
-}
-
 // each calls f with each g, which is valid during the call, or with nil for an unreadable one. Ascending addresses need
 // fewest reads.
 func (r *gReader) each(at []uint64, f func(i int, g []byte)) {
@@ -56,7 +51,7 @@ func (r *gReader) each(at []uint64, f func(i int, g []byte)) {
 			r.ends = append(r.ends, n)
 			used, done = used+size, n
 		}
-		r.read(r.parts)
+		managed.ReadRegions(r.host, r.host, r.parts, func(unreadable *frames.Region) { unreadable.Bytes = nil })
 		for k, p := range r.parts {
 			for ; from < r.ends[k]; from++ {
 				f(from, r.recordAt(&p, at[from]))

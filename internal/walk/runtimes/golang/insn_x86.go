@@ -37,12 +37,6 @@ func (in *insn) indexed() bool { return in.Index != x86.NoReg }
 
 func (in *insn) segment() bool { return in.Prefix&x86.PrefixSeg != 0 }
 
-func (in *insn) isPush() bool { return in.Map == 0 && in.Op&^7 == 0x50 }
-
-func (in *insn) isPop() bool { return in.Map == 0 && in.Op&^7 == 0x58 }
-
-func (in *insn) isReturn() bool { return in.Map == 0 && in.Op == opRet }
-
 func (in *insn) isCall() bool {
 	return in.Map == 0 && (in.Op == opCall || in.Op == opGroup5 && in.Reg&7 == 2)
 }
@@ -84,8 +78,6 @@ func (in *insn) isStop() bool {
 	return in.Op == opGroup5 && in.Reg&7 == 4 // jmp r/m
 }
 
-func (in *insn) isJump() bool { return in.Map == 0 && (in.Op == 0xe9 || in.Op == 0xeb) }
-
 func (in *insn) isConditionalJump() bool {
 	switch in.Map {
 	case 0:
@@ -100,7 +92,7 @@ func (in *insn) successors() (continues, jumps bool) {
 	switch {
 	case in.isStop():
 		return false, false
-	case in.isJump():
+	case in.Map == 0 && (in.Op == 0xe9 || in.Op == 0xeb): // jmp
 		return false, true
 	}
 	return true, in.isConditionalJump()

@@ -6,9 +6,8 @@ import "encoding/binary"
 
 // moduledata is the used part of Go's moduledata (runtime/symtab.go).
 type moduledata struct {
-	text      uint64
-	gofunc    uint64 // of go:func.*, or 0
-	bss, ebss uint64 // of variables with pointers, without initial value
+	text   uint64
+	gofunc uint64 // of go:func.*, or 0
 }
 
 type moduleScan struct {
@@ -27,8 +26,6 @@ const (
 	mdMaxpc     = 21
 	mdText      = 22
 	mdEtext     = 23
-	mdBss       = 28
-	mdEbss      = 29
 	mdWords     = 45
 )
 
@@ -112,12 +109,10 @@ func (s *moduleScan) checkModuledata(addr uint64) (moduledata, bool) {
 		w[mdMinpc] < text || w[mdMaxpc] < w[mdMinpc] || w[mdEtext] < text {
 		return moduledata{}, false
 	}
-	md := moduledata{text: text, bss: w[mdBss], ebss: w[mdEbss]}
 	if !s.funcs.textFits(text, w[mdMinpc], w[mdMaxpc]) {
 		return moduledata{}, false
 	}
-	md.gofunc = s.gofunc(&w)
-	return md, true
+	return moduledata{text, s.gofunc(&w)}, true
 }
 
 func (t *funcs) textFits(text, minpc, maxpc uint64) bool {

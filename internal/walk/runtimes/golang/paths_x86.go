@@ -281,15 +281,15 @@ func (a *analysisX86) step(in *insn, at, next uint64) {
 	}
 }
 
-// stepStack interprets instructions that push or pop.
+// stepStack interprets instructions of one byte that push or pop.
 func (a *analysisX86) stepStack(in *insn) bool {
 	regs := &a.path.regs
 	switch {
-	case in.isPush():
+	case in.Op&^7 == 0x50: // push reg
 		a.push(regs[in.opReg()])
 	case in.Op == 0x68, in.Op == 0x6a, in.Op == opPushFlags, in.Op == opGroup5 && in.Reg&7 == 6: // constants, memory
 		a.push(value{})
-	case in.isPop():
+	case in.Op&^7 == 0x58: // pop reg
 		v := a.load(regs[regSP])
 		regs[regSP] = regs[regSP].plus(8)
 		regs[in.opReg()] = v
@@ -440,7 +440,7 @@ func (a *analysisX86) popsToReturn(p *pathX86, code []byte, entry, pc uint64) {
 		switch continues, jumps := in.successors(); {
 		case next <= pc:
 			return true
-		case in.isReturn():
+		case in.Map == 0 && in.Op == opRet:
 			p.regs[regSP] = value{stackNode, -a.path.regs[regSP].off}
 			return false
 		case !continues || jumps || in.isCall():

@@ -5,6 +5,7 @@ package hotspot
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"prywalk/frames"
@@ -101,7 +102,10 @@ func (j *javaFrames) evictIdle(copiedAt int64) {
 	unused := func(nm *nmethod) bool { return nm != nil && nm.checked < before }
 	maps.DeleteFunc(j.compiled.byStart, func(_ uint64, nm *nmethod) bool { return unused(nm) })
 	maps.DeleteFunc(j.sites, func(_ site, info *codeInfo) bool { return unused(info.code) })
-	j.threads.evictEnded()
+	maps.DeleteFunc(j.threads.lastNames, func(tid int, _ provenName) bool { // of ended threads
+		_, lives := j.threads.byTID[tid]
+		return !lives
+	})
 }
 
 func (j *javaFrames) managedFrames(f *frames.Frame, out []managed.Ref) (refs []managed.Ref, replacesFrame bool) {
@@ -115,10 +119,10 @@ func (j *javaFrames) managedFrames(f *frames.Frame, out []managed.Ref) (refs []m
 	j.deoptimizing = j.deoptimizing || info.deoptimizes
 	ref := info.ref
 	switch {
-	case info.code != nil && j.mayBeReplaced(info.code):
+	case info.code != nil && info.code.since >= j.validity.copiedAt && j.validity.doubted(): // maybe later than the copy
 		ref = managed.Ref{Object: ref.Object, Kind: refCompiled}
 	case info.continuesDeopt && j.deoptimizing:
-	case info.code != nil && f.AfterCall && info.code.isDeoptHandler(f.PC):
+	case info.code != nil && f.AfterCall && slices.Contains(info.code.deoptHandlers[:], f.PC):
 		ref = j.compiled.deoptimizedRef(f, info.code, ref)
 	case info.interp != notInterpreted:
 		if r, ok := j.interpretedRef(f, info.interp); ok {
@@ -126,15 +130,6 @@ func (j *javaFrames) managedFrames(f *frames.Frame, out []managed.Ref) (refs []m
 		}
 	}
 	return append(out, ref), true
-}
-
-// mayBeReplaced reports whether nm may not have been there at the copy.
-func (j *javaFrames) mayBeReplaced(nm *nmethod) bool {
-	return nm.since >= j.validity.copiedAt && j.validity.doubted()
-}
-
-func (nm *nmethod) isDeoptHandler(pc uint64) bool {
-	return pc == nm.deoptHandlers[0] || pc == nm.deoptHandlers[1]
 }
 
 type site struct {

@@ -63,7 +63,7 @@ const (
 
 func nameFields() []string {
 	return slices.Concat(wantNames, optionalNames, slices.Concat(slices.Concat(nameAlternatives...)...),
-		slices.Concat(wantThreads...), forwardingLayout(), wantClasses, slices.Concat(wantWaits...))
+		slices.Concat(wantThreads...), wantZ, wantX, wantGenerations, wantClasses, slices.Concat(wantWaits...))
 }
 
 func nameSizes() []string { return slices.Concat(wantNameSizes, forwardingSizes) }

@@ -145,14 +145,6 @@ func (t *threads) name(tid int) (string, bool) {
 	return last.name, last.id == id
 }
 
-func (t *threads) evictEnded() {
-	for tid := range t.lastNames {
-		if _, lives := t.byTID[tid]; !lives {
-			delete(t.lastNames, tid)
-		}
-	}
-}
-
 // beginQuery returns the listed thread with a kernel id, or false if it is not in the list. Reads go through the cache
 // until the caller's bypass.
 func (t *threads) beginQuery(tid int) (id threadID, ok bool) {

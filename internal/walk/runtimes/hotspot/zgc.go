@@ -2,10 +2,7 @@
 
 package hotspot
 
-import (
-	"math/bits"
-	"slices"
-)
+import "math/bits"
 
 // # Stale references of ZGC
 //
@@ -287,5 +284,3 @@ func hashOfIndex(key uint32) uint32 {
 	key *= 2057
 	return key ^ key>>16
 }
-
-func forwardingLayout() []string { return slices.Concat(wantZ, wantX, wantGenerations) }

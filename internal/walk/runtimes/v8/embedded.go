@@ -163,9 +163,3 @@ type running struct{ managed.Reader }
 
 // Unchanged implements [managed.Live].
 func (running) Unchanged() bool { return false }
-
-func (r *Runtime) addRules(h managed.Host) {
-	for _, m := range managed.Unowned(h) {
-		managed.AddSource(m, jitRules{r})
-	}
-}

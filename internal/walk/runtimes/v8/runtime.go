@@ -79,7 +79,9 @@ func (r *Runtime) Attach(h managed.Host) bool {
 		return false
 	}
 	r.heap.host, r.module, r.codes.emptyRanges = h, m, nil
-	r.addRules(h)
+	for _, m := range managed.Unowned(h) {
+		managed.AddSource(m, jitRules{r})
+	}
 	return true
 }
 
