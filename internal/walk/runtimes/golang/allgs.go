@@ -56,6 +56,27 @@ func (a *allgs) slice() (first, n uint64, err error) {
 			return first, n, err
 		}
 	}
+	return a.sliceInBss()
+}
+
+const maxBss = 4 << 20
+
+// sliceInBss searches the slice where names are removed, so that runtime.allgadd is not known.
+func (a *allgs) sliceInBss() (first, n uint64, err error) {
+	bss := a.program.table.bss
+	if !a.program.table.h.foreign || bss.Size > maxBss {
+		return 0, 0, errNoGoroutines
+	}
+	b := make([]byte, bss.Size&^7)
+	b = b[:a.program.host.Read(bss.Addr+a.program.bias, b)&^7]
+	for off := 0; off+24 <= len(b); off += 8 {
+		first, n, room := word64(b, int64(off)), word64(b, int64(off+8)), word64(b, int64(off+16))
+		if n == 0 || n > room || room > maxGoroutines || first < bss.Addr || first%8 != 0 || !a.findFieldsIn(first, n) {
+			continue
+		}
+		a.list = bss.Addr + a.program.bias + uint64(off)
+		return first, n, nil
+	}
 	return 0, 0, errNoGoroutines
 }
 
@@ -147,7 +168,7 @@ func (a *allgs) isSystem(g *Goroutine) bool {
 		why := a.waitReason(g)
 		return g.Status == goroutineWaiting && (why == "" || why == f.idle)
 	}
-	return g.inC() || f.system
+	return g.inC() || f.system || f.name == "" && f.ok && ownWaits[a.waitReason(g)]
 }
 
 func (a *allgs) waitReason(g *Goroutine) string {

@@ -21,6 +21,8 @@ type funcs struct {
 	img  Image
 	h    header
 	text uint64
+	// The table is an obfuscator's: functions without a name have that of their number.
+	namesByID bool
 }
 
 // funcInfo is a function record (runtime2.go, _func).
@@ -33,6 +35,7 @@ type funcInfo struct {
 	npcdata    uint32
 	cuOff      uint32
 	startLine  uint32 // 0 before Go 1.20
+	id         uint8  // number of a function known to the runtime (internal/abi/symtab.go)
 	flag       uint8
 	nfuncdata  uint8
 	tail       []byte // pcdata offsets, then funcdata offsets
@@ -91,7 +94,7 @@ func (t *funcs) record(f *funcInfo, off uint32) bool {
 		f.startLine = u(9)
 	}
 	last := rec[size-4 : size]
-	f.flag, f.nfuncdata = last[1], last[3]
+	f.id, f.flag, f.nfuncdata = last[0], last[1], last[3]
 	f.tail = rec[size:]
 	return true
 }
@@ -128,7 +131,42 @@ func cstring(b []byte, off uint64) []byte {
 	return b[:n]
 }
 
-func (t *funcs) name(f *funcInfo) []byte { return cstring(t.h.names, uint64(f.nameOff)) }
+// name returns the function's name. Where an obfuscator has removed names (garble -tiny), functions that the runtime
+// knows by number have theirs.
+func (t *funcs) name(f *funcInfo) []byte {
+	name := cstring(t.h.names, uint64(f.nameOff))
+	if t.namesByID && int(f.id) < len(namesByID) && namesByID[f.id] != "" &&
+		(len(name) == 0 || bytes.HasSuffix(name, []byte(".?"))) {
+		return []byte(namesByID[f.id])
+	}
+	return name
+}
+
+// knowsIDs reports whether functions are numbered as in namesByID: the only ones with goexit's number are outermost.
+func (t *funcs) knowsIDs() (known bool) {
+	for i := range t.h.nfunc {
+		var f funcInfo
+		_, off, ok := t.ftab(i)
+		if !ok || off >= uint64(len(t.h.funcs)) || !t.record(&f, uint32(off)) || f.id != idGoexit {
+			continue
+		}
+		if known = f.flag&flagTopFrame != 0; !known {
+			break
+		}
+	}
+	return known
+}
+
+const idGoexit = 8
+
+// namesByID are those of the numbers in Go 1.25 to 1.27 (internal/abi/symtab.go).
+var namesByID = [...]string{
+	2: "runtime.asmcgocall", 3: "runtime.asyncPreempt", 4: "runtime.cgocallback", 5: "runtime.corostart",
+	6: "runtime.debugCallV2", 7: "runtime.gcBgMarkWorker", idGoexit: "runtime.goexit", 9: "gogo", 10: "runtime.gopanic",
+	11: "runtime.handleAsyncEvent", 12: "runtime.mcall", 13: "runtime.morestack", 14: "runtime.mstart",
+	16: "runtime.rt0_go", 17: "runtime.main", 18: "runtime.runFinalizers", 19: "runtime.runCleanups",
+	20: "runtime.sigpanic", 21: "runtime.systemstack", 22: "runtime.systemstack_switch",
+}
 
 type startFunc struct {
 	name   string
@@ -194,3 +232,8 @@ func isSystemStart(name string) bool {
 // work. One that waits for another is in user code.
 var callsUserCode = map[string]string{"runtime.runfinq": "finalizer wait", "runtime.runFinalizers": "finalizer wait",
 	"runtime.runCleanups": "cleanup wait"}
+
+// ownWaits has the reasons for which only the runtime's own goroutines wait (waitReasonStrings, runtime/runtime2.go):
+// functions can lack their names (garble -tiny).
+var ownWaits = map[string]bool{"force gc (idle)": true, "GC scavenge wait": true, "GC sweep wait": true,
+	"GC worker (idle)": true, "GC worker (active)": true, "GOMAXPROCS updater (idle)": true}

@@ -37,6 +37,26 @@ func TestCodeNamesTheListOfGoroutines(t *testing.T) {
 	}
 }
 
+// In a program of garble -tiny the reason of the wait shows which goroutines are the runtime's own.
+func TestTheRuntimesGoroutinesAreKnownWithoutNames(t *testing.T) {
+	const unnamed, named, unknown = 1, 2, 3
+	a := &allgs{reasons: waitReasons{texts: map[uint8]string{1: "GC sweep wait", 2: "chan receive"}}}
+	a.startFuncs.byStart = map[uint64]startFunc{unnamed: {ok: true}, named: {name: "main.f", ok: true}, unknown: {}}
+	for _, c := range []struct {
+		start  uint64
+		status uint32
+		reason uint8
+		want   bool
+	}{
+		{unnamed, goroutineWaiting, 1, true}, {unnamed, goroutineWaiting, 2, false}, {unnamed, goroutineRunning, 1, false},
+		{named, goroutineWaiting, 1, false}, {unknown, goroutineWaiting, 1, false},
+	} {
+		if got := a.isSystem(&Goroutine{Start: c.start, Status: c.status, WaitReason: c.reason}); got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+}
+
 func TestTooManyGoroutinesAreNoUnknownLayout(t *testing.T) {
 	memory := hostileMemory()
 	for at := 0x108; at <= 0x110; at += 8 { // length and capacity of the list

@@ -20,6 +20,7 @@ const (
 
 type header struct {
 	magic     uint32 // of the layout
+	foreign   bool   // the file has another magic
 	quantum   uint64 // unit of pc deltas
 	nfunc     uint64 // 0 before Go 1.18
 	textStart uint64 // 0 since Go 1.26
@@ -40,11 +41,14 @@ func parseHeader(tab []byte, arch frames.Arch) (header, error) {
 	case magic112, magic116: // not read: a table without functions
 		return h, nil
 	case magic118, magic120:
-	default:
-		return h, fmt.Errorf("magic % x: %w", tab[:4], errNoTable)
+	default: // obfuscators replace it (garble, internal/linker), and keep the newest layout
+		h.magic, h.foreign = magic120, true
 	}
 	h.quantum = uint64(tab[6])
 	if tab[4] != 0 || tab[5] != 0 || tab[7] != 8 || h.quantum != quantum(arch) {
+		if h.foreign {
+			return h, fmt.Errorf("header % x: %w", tab[:8], errNoTable)
+		}
 		return h, fmt.Errorf("header % x for %v: %w", tab[:8], arch, errMalformed)
 	}
 	return h, h.parts(tab)

@@ -4,6 +4,7 @@ package golang
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"prywalk/frames"
@@ -48,5 +49,60 @@ func TestTablesBeforeGo118HaveNoFunctions(t *testing.T) {
 		if _, err := r.(*Runtime).AllTasks(); !errors.Is(err, errGoroutines) {
 			t.Errorf("%#x: goroutines: %v, want %v", magic, err, errGoroutines)
 		}
+	}
+}
+
+// An obfuscator gives the table a magic number of its own (garble: internal/linker, "add custom magic value").
+func TestATableWithAForeignMagicIsReadIfModuleDataReferToIt(t *testing.T) {
+	im, _ := image(t, build(t, source, noCgo))
+	own, err := New(im)
+	if err != nil {
+		t.Fatal(err)
+	}
+	foreign := append([]byte("\xe1\x1b\x64\x7d"), im.Pclntab[4:]...)
+	im.Pclntab, im.TextStart = foreign, 0
+	got, err := New(im)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, ok := got.GOffsets()
+	if want, _ := own.GOffsets(); !ok || c != want || got.text != own.text || got.gofunc != own.gofunc {
+		t.Errorf("offsets %+v, text %#x, go:func.* %#x; want %+v, %#x, %#x", c, got.text, got.gofunc, want, own.text,
+			own.gofunc)
+	}
+	im.Data = nil
+	if _, err := New(im); !errors.Is(err, errNoTable) {
+		t.Errorf("without module data: %v, want %v", err, errNoTable)
+	}
+}
+
+// garble -tiny leaves "" or "runtime.?" of names that are not exported.
+func TestFunctionsWithoutNamesHaveThoseOfTheirNumbers(t *testing.T) {
+	im, _ := image(t, build(t, source, noCgo))
+	own, err := New(im)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bare := append([]byte("\xe1\x1b\x64\x7d"), im.Pclntab[4:]...)
+	names := bare[len(bare)-len(own.h.names) : len(bare)-len(own.h.cus)]
+	clear(names)
+	im.Pclntab = bare
+	got, err := New(im)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, ok := got.GOffsets()
+	if want, _ := own.GOffsets(); !ok || c != want {
+		t.Errorf("offsets %+v, want %+v", c, want)
+	}
+	for _, name := range []string{
+		"runtime.mcall", "runtime.mstart", "runtime.goexit", "runtime.main", "runtime.morestack",
+	} {
+		if pcs := got.funcByName(name); !slices.Contains(own.funcByName(name), pcs[0]) || len(pcs) != 1 {
+			t.Errorf("%s: %#x, want %#x", name, pcs, own.funcByName(name))
+		}
+	}
+	if bss := got.bss; bss.Size == 0 || bss != own.bss {
+		t.Errorf("bss %+v, want %+v", bss, own.bss)
 	}
 }

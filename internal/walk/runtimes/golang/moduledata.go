@@ -6,8 +6,9 @@ import "encoding/binary"
 
 // moduledata is the used part of Go's moduledata (runtime/symtab.go).
 type moduledata struct {
-	text   uint64
-	gofunc uint64 // of go:func.*, or 0
+	text      uint64
+	gofunc    uint64 // of go:func.*, or 0
+	bss, ebss uint64 // of variables with pointers, without initial value
 }
 
 type moduleScan struct {
@@ -26,6 +27,8 @@ const (
 	mdMaxpc     = 21
 	mdText      = 22
 	mdEtext     = 23
+	mdBss       = 28
+	mdEbss      = 29
 	mdWords     = 45
 )
 
@@ -109,10 +112,12 @@ func (s *moduleScan) checkModuledata(addr uint64) (moduledata, bool) {
 		w[mdMinpc] < text || w[mdMaxpc] < w[mdMinpc] || w[mdEtext] < text {
 		return moduledata{}, false
 	}
+	md := moduledata{text: text, bss: w[mdBss], ebss: w[mdEbss]}
 	if !s.funcs.textFits(text, w[mdMinpc], w[mdMaxpc]) {
 		return moduledata{}, false
 	}
-	return moduledata{text, s.gofunc(&w)}, true
+	md.gofunc = s.gofunc(&w)
+	return md, true
 }
 
 func (t *funcs) textFits(text, minpc, maxpc uint64) bool {

@@ -58,6 +58,7 @@ type Table struct {
 	gOffsetsDecoder
 	rules
 	leavers map[uint64]bool // functions by entry ([Table.leaves])
+	bss     Range           // of variables with pointers, without initial value; empty if unknown
 }
 
 // New opens a table; errors wrap errNoTable, errMalformed or errNoText. The table keeps im
@@ -71,6 +72,9 @@ func New(im Image) (*Table, error) {
 	f := &t.funcs
 	mod, _ := (&moduleScan{funcs: f}).findModuledata()
 	f.img.Rela = nil
+	if h.foreign && mod.text == 0 {
+		return nil, fmt.Errorf("magic % x, and no module data that refer to the table: %w", im.Pclntab[:4], errNoTable)
+	}
 	switch {
 	case im.TextStart != 0:
 		t.text = im.TextStart
@@ -82,6 +86,10 @@ func New(im Image) (*Table, error) {
 	if t.text == 0 && h.nfunc > 0 {
 		return nil, fmt.Errorf("table at %#x: %w; pass the data sections or the symbol runtime.text", im.PclntabAddr,
 			errNoText)
+	}
+	f.namesByID = h.foreign && f.knowsIDs()
+	if mod.ebss > mod.bss {
+		t.bss = Range{mod.bss, mod.ebss - mod.bss}
 	}
 	t.lines, t.gOffsetsDecoder = lines{f, mod.gofunc}, gOffsetsDecoder{funcs: f}
 	t.leavers = map[uint64]bool{}
