@@ -87,7 +87,7 @@ func openQuota(l cgroup.CPUQuota) *quota {
 
 func (q *quota) updateGroupCPU(s cgroup.CPUStat) time.Duration {
 	if !q.alone {
-		q.groupCPU = time.Duration(s.Used)
+		q.groupCPU = s.Used
 	} else if own, err := procmem.ProcessCPU(os.Getpid()); err == nil {
 		q.groupCPU = time.Duration(own)
 	}
