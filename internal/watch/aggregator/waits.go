@@ -214,8 +214,8 @@ func (e *waitExplainer) variableAt(p *processState, addr schema.Hex) waits.Varia
 
 func (w *waitState) describeFile(th *target.Thread, fd int, now monotonic.Moment) string {
 	f, link := &th.Walk.File, w.files.Link(fd) // the number can be another file's by now
-	if f.Link != link || now.Sub(f.At) > procCacheLifetime {
-		*f = target.LastFile{Link: link, Text: w.describe(fd, link, false), At: now}
+	if f.FD != fd || f.Link != link || now.Sub(f.At) > procCacheLifetime {
+		*f = target.LastFile{FD: fd, Link: link, Text: w.describe(fd, link, false), At: now}
 	}
 	return f.Text
 }
@@ -230,18 +230,23 @@ func (w *waitState) describe(fd int, link string, onlyServer bool) string {
 	return text
 }
 
+const maxLookups = 64 // of one nameLater, as a lookup can be a query to the kernel
+
 // nameLater searches other ends by the inodes: a thread that sleeps on is not sampled again.
 func (p *processState) nameLater(now monotonic.Moment) {
-	w := p.waitState
+	w, lookups := p.waitState, 0
 	for text, f := range w.unnamed {
 		if now < f.due {
 			continue
+		}
+		if lookups++; lookups > maxLookups {
+			return
 		}
 		delete(w.unnamed, text)
 		link, _, _ := strings.Cut(text, " ")
 		longer := w.linkText(f.fd, link)
 		isClient := f.onlyServer && w.peers.IsServed(link)
-		if longer != text && strings.HasPrefix(longer, text) && !isClient && len(p.named) < maxEnds {
+		if longer != text && strings.HasPrefix(longer, text) && !isClient {
 			cache.Put(&p.named, maxEnds, text, longer)
 		}
 	}
