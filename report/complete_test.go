@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"prywalk/internal/account/runstats"
 	"prywalk/internal/base/sample"
 	rec "prywalk/internal/store/profile"
 )
@@ -74,6 +75,15 @@ func TestIncompleteStacksAreNotedOnce(t *testing.T) {
 	p.Comments = append(p.Comments, "note: incomplete stacks: 25.0% of CPU time in [incomplete: depth]: of the recording")
 	table := render(t, Table, p, Options{})
 	if strings.Contains(table, "of the recording") || strings.Count(table, "25.0% of") != 1 {
+		t.Errorf("%s", table)
+	}
+}
+
+func TestConnectionsWithoutAnAnswerAreNotedIfTheConclusionHasThemNot(t *testing.T) {
+	const note = runstats.AtTheEnd + "app (pid 7): 1 client connection: data came, none sent back for at least 15.9 s"
+	p := sleepersAndCut(t)
+	p.Comments = append(p.Comments, note)
+	if table := render(t, Table, p, Options{}); strings.Count(table, "none sent back") != 1 {
 		t.Errorf("%s", table)
 	}
 }

@@ -154,7 +154,7 @@ func suggest(flags string, o *Options) string {
 const recordAgain = "record again"
 
 // footnotes writes the first notes with something to do: those of the recording, then those of the stacks. Children
-// with little time, and connections without an answer, are for the conclusion.
+// with little time are for the conclusion, and so are connections without an answer if it has these.
 func (d *data) footnotes(out *printable.Writer, shown []view.Row) {
 	var notes []string
 	why := d.WhyIncomplete()
@@ -162,7 +162,8 @@ func (d *data) footnotes(out *printable.Writer, shown []view.Row) {
 		again := why != "" && strings.HasPrefix(comment, "note: incomplete stacks: ") // the whole recording's
 		children, used := runstats.ReadUnrecordedChildren(comment)
 		if !strings.HasPrefix(comment, "prywalk: ") && !again && (children == "" || used > 0) &&
-			!strings.HasPrefix(comment, runstats.AtTheEnd) {
+			!(strings.HasPrefix(comment, runstats.AtTheEnd) &&
+				(len(d.Filters) > 0 || strings.Contains(d.Conclusion(), comment))) {
 			notes = append(notes, comment+d.whereItEnds(comment))
 		}
 	}

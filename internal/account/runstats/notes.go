@@ -3,6 +3,7 @@
 package runstats
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -15,10 +16,30 @@ import (
 // maxNotes is for a reader: the rest is in report --account.
 const maxNotes = 2
 
-// FirstNotes returns the first notes of lists that are not "": all that record and report show.
+// FirstNotes returns the notes of lists that are not "" and concern most time: all that record and report show.
 func FirstNotes(lists ...[]string) []string {
 	all := slices.DeleteFunc(slices.Concat(lists...), func(n string) bool { return n == "" })
+	slices.SortStableFunc(all, func(a, b string) int { return cmp.Compare(concerns(b), concerns(a)) })
 	return all[:min(len(all), maxNotes)]
+}
+
+var (
+	noteShare  = regexp.MustCompile(`^(?:note: )?(?:[A-Za-z ]+: )?(\d+(?:\.\d+)?)% of `)
+	minorNotes = regexp.MustCompile(`^note: [\d,]+ samples? failed|[Tt]ime without a function: |^\[function `)
+)
+
+// concerns is the share of time, in percent, that a note is about: its own, or as for large rows, or all.
+func concerns(note string) float64 {
+	switch m := noteShare.FindStringSubmatch(note); {
+	case m != nil:
+		share, _ := strconv.ParseFloat(m[1], 64)
+		return share
+	case minorNotes.MatchString(note):
+		return 0
+	case strings.Contains(note, " To get names: "):
+		return 50
+	}
+	return 100
 }
 
 // Losses are remarks on what a recording lacks or did to its targets, each with what to do, the most important first.

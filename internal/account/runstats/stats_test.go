@@ -158,6 +158,28 @@ func TestARunHasAtMostTwoNotes(t *testing.T) {
 	}
 }
 
+func TestNotesOnMostTimeAreFirst(t *testing.T) {
+	const (
+		failed = "note: 1,027 samples failed (max-pause 1,027); give a longer --max-pause"
+		few    = "note: incomplete stacks: 1.4% of CPU time in [incomplete: bad-memory]: …"
+		some   = "note: 15.2% of CPU time has no function: …"
+		cut    = "Incomplete stacks: 56.0% of cpu in [incomplete: stack-cut]: …"
+		remedy = "[memfd:vmem]: code compiled by the BEAM JIT, without symbols. To get names: start it with erl +JPperf true."
+		kinds  = "Time without a function: 58% [memfd:vmem]: …"
+		client = AtTheEnd + "beam.smp (pid 7): 1 client connection: data came, none sent back for at least 15.9 s"
+	)
+	for _, c := range [][]string{
+		{client, remedy, failed, few, some, client, remedy, kinds},
+		{cut, remedy, failed, some, cut, remedy},
+		{remedy, some, some, few, remedy, kinds},
+		{few, failed, failed, few, kinds},
+	} {
+		if got := FirstNotes(c[2:]); !slices.Equal(got, c[:2]) {
+			t.Errorf("%q, want %q", got, c[:2])
+		}
+	}
+}
+
 func TestACommandThatEndedBeforeItsFirstSample(t *testing.T) {
 	s := &Stats{}
 	s.ProfiledCPU, s.FreqAsked = 0.0032, 99

@@ -25,7 +25,7 @@ const (
 	small     = 0.05
 	muchDoubt = 0.2
 	// busyFrom is the number of CPUs from which on a program is busy though threads sleep.
-	busyFrom = 0.3
+	busyFrom = 0.18
 	// clauseFrom is the part of a thread's time from which on a wait has a clause.
 	clauseFrom = 0.2
 	// pollsFor times as much sleep as time in the run queue means that a thread polls, and does not lack a CPU.
@@ -120,7 +120,12 @@ func (s *Summary) clauses() []string {
 		}
 		return append(clauses, s.busyToo(cpu, where)...)
 	case cpu >= busyFrom || cpu >= small && len(asleep) == 0:
-		busy := "busy: " + cmp.Or(where, "where is not known") + "; " + load(cpu) + s.doubts(false)
+		busy := "busy: " + cmp.Or(where, "where is not known") + "; " + load(cpu)
+		if i := slices.IndexFunc(groups, s.limits); i >= 0 {
+			busy += "; " + s.who(groups[i], length) + groups[i].verb(" wait") + " for the GIL"
+			groups = slices.Delete(groups, i, i+1)
+		}
+		busy += s.doubts(false)
 		return append([]string{busy}, s.more(groups, length)...)
 	default:
 		main, doubt := "hardly any time", ""
@@ -142,6 +147,11 @@ func (s *Summary) clauses() []string {
 		}
 		return append(append([]string{main + doubt}, s.more(groups, length)...), s.busyToo(cpu, where)...)
 	}
+}
+
+// limits reports that threads wait for the GIL for long, which bounds the CPU time.
+func (s *Summary) limits(g *group) bool {
+	return g.key.object == string(waits.GIL) && float64(g.time) >= small*s.length()
 }
 
 // unanswered is the note of connections on which no data came back, or "" if there are none, or it is not known.
@@ -286,6 +296,12 @@ func load(cpus float64) string {
 // doubts say what of the CPU time is not certain.
 func (s *Summary) doubts(second bool) (text string) {
 	switch {
+	case 2*s.incomplete > s.cpu:
+		text = "; " + percent(s.incomplete, s.cpu) + " has incomplete stacks"
+		if s.nameWidth >= 18 {
+			text += " (see dump --merge)"
+		}
+		return text
 	case s.unexplained >= int64(muchDoubt*float64(s.cpu)):
 		text = "; " + percent(s.unexplained, s.cpu) + " of CPU time has no sample"
 	case s.incomplete >= int64(muchDoubt*float64(s.cpu)):

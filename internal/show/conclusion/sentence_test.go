@@ -240,7 +240,7 @@ var conclusions = []struct {
 		s := p.thread("t")
 		s.CPU, s.Incomplete, s.Stack = 9*second, true, p.stack("hash")
 		p.Add(&s)
-	}, "busy: 100 % in hash; 0.9 CPUs; 100 % has incomplete stacks"},
+	}, "busy: 100 % in hash; 0.9 CPUs; 100 % has incomplete stacks (see dump --merge)"},
 	{"busy with few samples", func(p *program) {
 		s := p.thread("t")
 		s.CPU, s.Ticks, s.Stack = 4*second, 7, p.stack("hash")
@@ -774,6 +774,16 @@ var conclusions = []struct {
 		p.runs("main", "handle", 1.5)
 		p.waits("main", "loop", 8.5, idleBy(waits.IdleEventLoop))
 	}, "mostly asleep: 1 thread waits for events; busy on 0.15 CPUs, 100 % in handle"},
+	{"a fifth of a CPU, limited by the GIL, the rest idle", func(p *program) {
+		s := p.thread("busy")
+		s.CPU, s.Ticks, s.Incomplete, s.Stack = 2*second, 100, true, p.stack("[libruby-3.1.so.3.1.2]")
+		p.Add(&s)
+		workers(3, func(name string) {
+			p.waits(name, "serve", 0.4, heldBy(gil, p.names["busy"]))
+			p.waits(name, "loop", 9.6, idleBy(waits.IdlePool))
+		})
+	}, "busy: 100 % in [libruby…so.3.1.2]; 0.2 CPUs; 3 threads wait for the GIL; " +
+		"100 % has incomplete stacks (see dump --merge)"},
 	{"busy, and others wait", func(p *program) {
 		p.runs("main", "handle", 10)
 		p.waits("writer", "flush", 9, Wait{Call: "fsync"})

@@ -352,7 +352,7 @@ func (w *Waiting) indexed() *Waiting {
 			if tid != 0 { // 0 is that of tasks, or of exited threads together
 				idle[tid] = append(idle[tid], s)
 			}
-		case LockOwner(s) > 0:
+		case LockOwner(s) > 0 && WaitKind(s) != waits.GIL: // a thread that waits for work has released that
 			busy = append(busy, s)
 		}
 	}

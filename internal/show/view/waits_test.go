@@ -149,6 +149,16 @@ func TestAThreadForWhichWorkWaitsMeanwhileIsNotIdle(t *testing.T) {
 	check() // without time stamps joins are known
 }
 
+// A thread that waits for work has released the GIL, of which it was the owner at another moment of the wait.
+func TestAnIdleThreadDoesNotHoldTheGIL(t *testing.T) {
+	r := newTimedRecording(10 * time.Second)
+	javaWait(r, 1, 100, 200, false, string(waits.GIL), 2)
+	s := javaWait(r, 2, 100, 200, true, aCondition, 0)
+	if got := NewWaiting(&r.Profile, true).idleness(s); got.Idle != waits.IdlePool {
+		t.Errorf("idle by %q", got.Idle)
+	}
+}
+
 func TestAPartOfAnAwaitedThreadsWaitIsNotIdle(t *testing.T) {
 	r := newTimedRecording(10 * time.Second)
 	r.TimeNanos = 1e18
