@@ -297,11 +297,7 @@ func load(cpus float64) string {
 func (s *Summary) doubts(second bool) (text string) {
 	switch {
 	case 2*s.incomplete > s.cpu:
-		text = "; " + percent(s.incomplete, s.cpu) + " has incomplete stacks"
-		if s.nameWidth >= 18 {
-			text += " (see dump --merge)"
-		}
-		return text
+		return "; " + percent(s.incomplete, s.cpu) + " has incomplete stacks"
 	case s.unexplained >= int64(muchDoubt*float64(s.cpu)):
 		text = "; " + percent(s.unexplained, s.cpu) + " of CPU time has no sample"
 	case s.incomplete >= int64(muchDoubt*float64(s.cpu)):

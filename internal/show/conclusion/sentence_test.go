@@ -240,7 +240,7 @@ var conclusions = []struct {
 		s := p.thread("t")
 		s.CPU, s.Incomplete, s.Stack = 9*second, true, p.stack("hash")
 		p.Add(&s)
-	}, "busy: 100 % in hash; 0.9 CPUs; 100 % has incomplete stacks (see dump --merge)"},
+	}, "busy: 100 % in hash; 0.9 CPUs; 100 % has incomplete stacks"},
 	{"busy with few samples", func(p *program) {
 		s := p.thread("t")
 		s.CPU, s.Ticks, s.Stack = 4*second, 7, p.stack("hash")
@@ -783,7 +783,7 @@ var conclusions = []struct {
 			p.waits(name, "loop", 9.6, idleBy(waits.IdlePool))
 		})
 	}, "busy: 100 % in [libruby…so.3.1.2]; 0.2 CPUs; 3 threads wait for the GIL; " +
-		"100 % has incomplete stacks (see dump --merge)"},
+		"100 % has incomplete stacks"},
 	{"busy, and others wait", func(p *program) {
 		p.runs("main", "handle", 10)
 		p.waits("writer", "flush", 9, Wait{Call: "fsync"})
