@@ -283,7 +283,7 @@ func (s *Summary) mostlyIdle(length float64) bool {
 	return 4*idle >= 3*wall && float64(s.cpu) < busyFrom*length && float64(s.queue) < 0.5*length
 }
 
-// lateToo says that threads that are mostly idle get a CPU late. A thread delays each other one by its CPU time at most.
+// lateToo says that idle threads get a CPU late. A thread delays each other one by its CPU time at most.
 func (s *Summary) lateToo() string {
 	text := fmt.Sprintf("; to run %s, they queued %s for a CPU", tabular.Nanos(s.cpu), tabular.Nanos(s.queue))
 	if s.queue >= 2*int64(len(s.threads))*s.cpu && !s.isThrottled() {
