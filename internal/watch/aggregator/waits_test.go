@@ -17,9 +17,9 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/account/attribute"
+	"prywalk/internal/base/monotonic"
 	"prywalk/internal/base/sample"
 	"prywalk/internal/code/loadedcode"
-	"prywalk/internal/base/monotonic"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/testtargets"
 	"prywalk/internal/testtargets/bounded"
