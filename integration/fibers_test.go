@@ -89,6 +89,9 @@ func spinning(p *profile.Profile) (n int64) {
 func checkFibers(t *testing.T, p *profile.Profile, compiled bool) {
 	t.Helper()
 	withCaller := slices.DeleteFunc(slices.Clone(p.Sample), isBetweenStacks)
+	if n := len(p.Sample) - len(withCaller); n > len(p.Sample)/10 {
+		t.Errorf("%d of %d kinds of samples are between two stacks", n, len(p.Sample))
+	}
 	checkReasons(t, &profile.Profile{Sample: withCaller}, physical...)
 	for _, s := range p.Sample {
 		names := stackOf(s)

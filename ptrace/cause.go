@@ -70,7 +70,7 @@ type evidence struct {
 	held           time.Duration // from seen stopped to detached
 	copying        time.Duration // part of held in which memory was read
 	bytes          int64         // read
-	// These have grown by this since countersAtBegin; offCPU is without intended sleeps.
+	// These are the growth since countersAtBegin; offCPU is without intended sleeps.
 	offCPU                              time.Duration
 	waited, preempted, faults, fromDisk int64
 }

@@ -63,7 +63,7 @@ func (g *gateChecker) denied(err error) *Error {
 	switch profile, confined := strings.CutSuffix(own, " (enforce)"); {
 	case g.self.Seccomp != 0 && !errors.Is(err, unix.EACCES): // filters of containers give EPERM, AppArmor EACCES
 		e.Cause, e.Next = "a seccomp filter on prywalk denies it", g.self.SeccompRemedy()
-	case confined && own != its:
+	case confined && own != its && errors.Is(err, unix.EACCES):
 		e.Cause = fmt.Sprintf("AppArmor denies it to prywalk's profile %.100q", profile)
 		e.Next = "in a container, give --security-opt apparmor=unconfined (Docker, Podman), or " +
 			"appArmorProfile: {type: Unconfined} in the securityContext (Kubernetes)"

@@ -62,7 +62,7 @@ func (s *states) process(p *target.Process) *processState {
 	return made
 }
 
-// refresh reads the mappings and run-time code again, and returns whether they have changed. now is.
+// refresh reads the mappings and run-time code again, and returns whether they have changed.
 func (p *processState) refresh(now monotonic.Moment) bool {
 	var changed bool
 	var err error

@@ -51,7 +51,7 @@ type taskRecorder struct {
 	observations atomic.Int64 // any goroutine may read it
 }
 
-// PollTasks reads what is due of tasks and of other ends of sockets. It returns the time until the next call.
+// PollTasks reads what is due of tasks and of other ends of sockets and pipes. It returns the time until the next call.
 func (a *Aggregator) PollTasks() (rest time.Duration) {
 	a.common.QuotaGate.Wait()
 	for _, p := range a.states.procs {

@@ -110,7 +110,10 @@ func (g *goroutines) otherEnd(t *managed.TaskRecord, stack []byte) (end, unnamed
 	case !g.Reread(t), isNamed && len(g.ends) >= maxEnds && !g.ends[end]:
 		return "", ""
 	case !isNamed:
-		return "", link
+		if _, later := w.unnamed[link]; later {
+			unnamed = link
+		}
+		return "", unnamed
 	}
 	cache.Put(&g.ends, maxEnds, end, true)
 	return end, ""

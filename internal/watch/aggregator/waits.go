@@ -215,8 +215,8 @@ func (e *waitExplainer) variableAt(p *processState, addr schema.Hex) waits.Varia
 // describeFile finds named pipes only where no file that could hang is waited for.
 func (w *waitState) describeFile(th *target.Thread, fd int, now monotonic.Moment, kind waits.Kind) string {
 	f, link := &th.Walk.File, w.files.Link(fd) // the number can be another file's by now
-	if f.Link != link || now.Sub(f.At) > procCacheLifetime {
-		*f = target.LastFile{Link: link, At: now}
+	if f.FD != fd || f.Link != link || now.Sub(f.At) > procCacheLifetime {
+		*f = target.LastFile{FD: fd, Link: link, At: now}
 		if kind == waits.Descriptor {
 			link = w.files.NamedPipe(fd, link)
 		}
@@ -235,12 +235,17 @@ func (w *waitState) describe(fd int, link string, onlyServer bool) string {
 	return text
 }
 
+const maxLookups = 64 // of one nameLater, as a lookup can be a query to the kernel
+
 // nameLater searches other ends by the inodes: a thread that sleeps on is not sampled again.
 func (p *processState) nameLater(now monotonic.Moment) {
-	w := p.waitState
+	w, lookups := p.waitState, 0
 	for text, f := range w.unnamed {
 		if now < f.due {
 			continue
+		}
+		if lookups++; lookups > maxLookups {
+			return
 		}
 		delete(w.unnamed, text)
 		link := text
@@ -249,7 +254,7 @@ func (p *processState) nameLater(now monotonic.Moment) {
 		}
 		longer := w.linkText(f.fd, link)
 		isClient := f.onlyServer && w.peers.IsServed(link)
-		if longer != text && strings.HasPrefix(longer, text) && !isClient && len(p.named) < maxEnds {
+		if longer != text && strings.HasPrefix(longer, text) && !isClient {
 			cache.Put(&p.named, maxEnds, text, longer)
 		}
 	}

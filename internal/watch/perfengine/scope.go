@@ -21,7 +21,7 @@ type scope interface {
 	// begin is called for each thread of a process that is sampled from now on, and for its new ones.
 	begin(*thread)
 	end(*thread)
-	// beforeObservation decides whether a sampled thread is stopped all the same. now is.
+	// beforeObservation decides whether a sampled thread is stopped all the same.
 	beforeObservation(th *thread, now ptrace.Moment)
 	// sampled is called for each sample of the thread, usable or not, that was taken after period. It returns the
 	// time that the sample stands for; 0 means that it is left out.
@@ -88,7 +88,7 @@ const (
 	checkAfter = 20                     // periods in the kernel until they are compared with stime; then at each doubling
 )
 
-// threadEvents are the events of one thread, and the time in the kernel since its count began. Times are.
+// threadEvents are the events of one thread, and the time in the kernel since its count began.
 type threadEvents struct {
 	open    bool // it is sampled
 	files   int  // descriptors of its own

@@ -18,7 +18,7 @@ const (
 	sleepShare = 16 // a back-off is at most 1/16 of the thread's sleep so far
 
 	pollCost    = time.Microsecond // of one observation of an unchanged thread
-	pollShare   = 256              // these observations take 1/256 of the time, if that needs two ticks to maxBackoff
+	pollShare   = 256              // they take 1/256 of the time, if that needs two ticks to maxBackoff between them
 	searchShare = 64               // the same for searches of backed-off threads that have run
 
 	clockError = 4 * time.Millisecond // of a process's clock for each running thread: a scheduler tick

@@ -97,7 +97,7 @@ func (o *Outbox) Due(now monotonic.Moment) bool {
 	return samples >= handOverSamples || now.Sub(o.last) >= wait
 }
 
-// maxWait returns how old, the last handover may be while this event is held; 0 means that it is handed over at
+// maxWait returns how old the last handover may be while this event is held; 0 means that it is handed over at
 // once.
 func (e *Event) maxWait(now monotonic.Moment) time.Duration {
 	if e.What != nil {
@@ -110,8 +110,7 @@ func (e *Event) maxWait(now monotonic.Moment) time.Duration {
 	return handOverAfter
 }
 
-// HandOver hands the events over if there is room. tick is. Sending may make the goroutine yield;
-// see ptrace.Pin.
+// HandOver hands the events over if there is room, at a tick. Sending may make the goroutine yield; see ptrace.Pin.
 func (o *Outbox) HandOver(tick monotonic.Moment) {
 	if len(o.events) > 0 && o.queue.HasRoom() {
 		o.queue.Send(o.events)
@@ -153,8 +152,8 @@ type Requests struct {
 
 // Request is one kind's state.
 type Request struct {
-	open atomic.Bool // requested and not done
-	took atomic.Int64
+	open atomic.Bool  // requested and not done
+	took atomic.Int64 // ns
 }
 
 // Ask opens the request.

@@ -37,7 +37,7 @@ type Process struct {
 	otherMemory   atomic.Pointer[observe.OtherMemory] // nil means taken
 	firstCopy     atomic.Int64
 	firstStackEnd atomic.Uint64
-	codeFreedAt   atomic.Int64 // 0 means never
+	codeFreedAt   atomic.Int64 // CLOCK_MONOTONIC ns, 0 means never
 	lack          atomic.Int64 // a [SampleLack]; the tracer raises it, too
 
 	// Only the tracer and its engine use these.

@@ -59,6 +59,7 @@ type WalkPart struct {
 
 // LastFile is the description of a file that a thread has waited for.
 type LastFile struct {
+	FD   int
 	Link string
 	Text string
 	At   monotonic.Moment

@@ -31,7 +31,7 @@ type ThreadList struct {
 // rejected is a thread that is not selected by its name.
 type rejected struct {
 	since   monotonic.Moment
-	retryAt monotonic.Moment // a name may be set late;
+	retryAt monotonic.Moment // a name may be set late
 	old     bool             // older than the recording
 }
 

@@ -70,7 +70,7 @@ func TestCollectionDoesNotWaitForTheEndOfASleep(t *testing.T) {
 			sleepUntil(ctx, ctl, until)
 		},
 		"of the controller": func(_ context.Context, _ *Tracer, ctl *ptrace.Controller, until ptrace.Moment) {
-			ctl.Sleeper.SleepUntil(ptrace.Moment(until))
+			ctl.Sleeper.SleepUntil(until)
 		},
 		"pinned naps": func(ctx context.Context, c *Tracer, _ *ptrace.Controller, until ptrace.Moment) {
 			ptrace.Pin()
@@ -131,7 +131,7 @@ func TestCollectionThatBeginsAtAnyPointOfATickEnds(t *testing.T) {
 					now, next := c.scheduleTick()
 					c.tick(now, next)
 					c.afterTick(now)
-					if now >= ptrace.Moment(end) {
+					if now >= end {
 						t.Errorf("begun: %v; not ended in %v of ticks", e.done != nil, attendWithin)
 						return
 					}

@@ -18,7 +18,7 @@ type Control struct {
 	holdAsked       atomic.Bool
 	holding         atomic.Bool
 	thread          atomic.Int64 // ID of the OS thread; 0 before the start
-	firstTick       atomic.Int64 // 0 before it
+	firstTick       atomic.Int64 // CLOCK_MONOTONIC ns, 0 before it
 
 	mu       sync.Mutex
 	progress Progress

@@ -28,7 +28,7 @@ type endedThreads struct {
 }
 
 const (
-	// These bound the passes until no clock moves; countFor is.
+	// These bound the passes until no clock moves.
 	countTries = 8
 	countFor   = 5 * time.Millisecond
 	// reportEvery is the time between reports of a process, which take at most 1/reportShare of the time.

@@ -36,7 +36,7 @@ type gapDetector struct {
 	lastTick        ptrace.Moment
 	usualDistance   time.Duration // of ticks
 
-	unixAhead time.Duration // Unix time less
+	unixAhead time.Duration // Unix time less CLOCK_MONOTONIC
 	sinceBoot time.Duration
 }
 

@@ -9,8 +9,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// ticks are at distances from 3/4 to 5/4 of the period, so that they do not keep step with a target. Times are
-// .
+// ticks are at distances from 3/4 to 5/4 of the period, so that they do not keep step with a target.
 type ticks struct {
 	missed int64
 

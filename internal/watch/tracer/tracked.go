@@ -79,7 +79,7 @@ func (t *tracked) trackProcess(p *target.Process) {
 	p.EnginePart = t.engine.Track(p)
 }
 
-// startOf converts clock ticks since boot to.
+// startOf converts clock ticks since boot to a moment.
 func startOf(ticks uint64) ptrace.Moment {
 	return ptrace.Now().Add(time.Duration(int64(ticks)*procmem.ClockTick - procmem.SinceBoot()))
 }
