@@ -15,6 +15,9 @@
 //	CPU                                                                                        busy: …
 //	neither, or only for a small part                                                          mostly asleep: …
 //
+// Threads that queue are no program without a CPU if they wait for work for ≥ 3/4 of their time, and they queue for
+// < 50 % of the duration, and run for < 30 %: that is mostly asleep, and the line adds what they ran and queued.
+//
 // Of waits the first is that of the largest weight ([Summary.weight]). Guessed idle waits do not count while other
 // threads run or queue for 10 % of the time.
 //

@@ -86,6 +86,7 @@ func (s *Summary) clauses() []string {
 		}
 	}
 	held, most := s.loopHeld(length)
+	isIdle := lacksCPUs && s.mostlyIdle(length) && wait <= cpu+queue
 	switch {
 	case s.OnlyValues != "" && where == "", cpu+queue == 0 && s.blocked == [stopped + 1]int64{},
 		where == "" && length < short:
@@ -104,7 +105,7 @@ func (s *Summary) clauses() []string {
 		main := "event loop blocked " + percent + " % of the time" + s.within(s.held, "in")
 		clauses := append([]string{main}, s.more(groups, length)...)
 		return append(clauses, s.busyToo(cpu, where)...)
-	case lacksCPUs && (wait == 0 || s.queue >= groups[0].time): // other waits may be unrelated
+	case lacksCPUs && !isIdle && (wait == 0 || s.queue >= groups[0].time): // other waits may be unrelated
 		main := s.queued(queued, where)
 		if where != "" || cpu >= small {
 			main += s.doubts(false)
@@ -145,6 +146,9 @@ func (s *Summary) clauses() []string {
 				main = longer
 			}
 		}
+		if isIdle {
+			doubt += s.lateToo()
+		}
 		return append(append([]string{main + doubt}, s.more(groups, length)...), s.busyToo(cpu, where)...)
 	}
 }
@@ -171,12 +175,18 @@ func (s *Summary) loopHeld(length float64) (least, most float64) {
 	return float64(held) / length, float64(held+s.perhapsHeld.threads[thread]) / length
 }
 
+const throttled = " was throttled for" // in a note
+
+func (s *Summary) isThrottled() bool {
+	return slices.ContainsFunc(s.notes, func(n string) bool { return strings.Contains(n, throttled) })
+}
+
 // alarms are what a time cannot show.
 func (s *Summary) alarms() (clauses []string) {
 	for _, a := range []struct{ in, says string }{
 		{"POSSIBLE DEADLOCK: ", "possible deadlock (below)"}, {"DEADLOCK: ", "deadlock (below)"},
 		{": unknown: ", "whether it hangs is unknown (below)"}, {" was frozen (as by", "its cgroup was frozen"},
-		{" was throttled for", "its CPU quota was used up"},
+		{throttled, "its CPU quota was used up"},
 	} {
 		for _, n := range s.notes {
 			if strings.HasPrefix(n, a.in) || strings.Contains(n, a.in) && a.in[0] != 'D' {
@@ -251,7 +261,7 @@ func (f Function) isMain() bool {
 func (s *Summary) queuedThreads() (n, asleep int64) {
 	sleeps := cmp.Or(s.of(sleep), &group{})
 	for id, t := range s.threads {
-		if 2*float64(t.ready)*float64(len(s.threads)) > float64(s.cpu+s.queue) {
+		if s.isReady(&t) {
 			n++
 			asleep += sleeps.threads[id]
 		}
@@ -259,11 +269,35 @@ func (s *Summary) queuedThreads() (n, asleep int64) {
 	return n, asleep
 }
 
+func (s *Summary) isReady(t *threadTime) bool {
+	return 2*float64(t.ready)*float64(len(s.threads)) > float64(s.cpu+s.queue)
+}
+
 func (s *Summary) queued(n int64, where string) string {
 	text := fmt.Sprintf("waiting for a CPU: %s ran %s and queued %s", tabular.Plural(n, "thread"),
 		tabular.Nanos(s.cpu), tabular.Nanos(s.queue))
 	if where != "" {
 		text += "; CPU time: " + where
+	}
+	return text
+}
+
+// mostlyIdle reports whether the threads that queue wait for work for most of their time, and for a CPU hardly ever.
+func (s *Summary) mostlyIdle(length float64) bool {
+	var idle, wall int64
+	for _, t := range s.threads {
+		if s.isReady(&t) {
+			idle, wall = idle+t.idle, wall+t.wall
+		}
+	}
+	return 4*idle >= 3*wall && float64(s.cpu) < busyFrom*length && float64(s.queue) < 0.5*length
+}
+
+// lateToo says that idle threads get a CPU late. A thread delays each other one by its CPU time at most.
+func (s *Summary) lateToo() string {
+	text := fmt.Sprintf("; to run %s, they queued %s for a CPU", tabular.Nanos(s.cpu), tabular.Nanos(s.queue))
+	if s.queue >= 2*int64(len(s.threads))*s.cpu && !s.isThrottled() {
+		text += " of a busy host"
 	}
 	return text
 }
@@ -316,7 +350,12 @@ func (s *Summary) where() string {
 		return ""
 	}
 	texts := map[string]int64{}
-	if code, share := s.code(); share > 0 {
+	loop, in, polled := s.polling()
+	if polled > 0 {
+		texts[loop] = polled
+	}
+	top, _ := Largest(s.self, cmp.Compare)
+	if code, share := s.code(); share > 0 && (polled == 0 || top != in && !s.brief) {
 		texts[code] = share
 	}
 	for name, v := range s.collectors {
@@ -366,6 +405,24 @@ func (s *Summary) code() (text string, time int64) {
 		most = ""
 	}
 	return "spread over " + tabular.Plural(int64(len(s.self)), "function") + most, self
+}
+
+// polling names the call that waits for events and takes much of the CPU time of threads that hardly ever sleep: it
+// returns at once, and they call it again. The time is 0 if there is none, or a thread's sleeps are not known.
+func (s *Summary) polling() (text string, in int32, time int64) {
+	times := map[call]int64{}
+	for p, v := range s.polls {
+		if t := s.threads[p.thread]; 50*(t.wall-t.ready) <= t.wall {
+			times[p.call] += v
+		}
+	}
+	c, time := Largest(times, func(a, b call) int {
+		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.name, b.name))
+	})
+	if s.Part || s.OnlyValues != "" || time == 0 || 10*time < 3*s.collectors[""] {
+		return "", 0, 0
+	}
+	return percent(time, s.cpu) + " in " + s.function(c.from, "") + ", where " + c.name + " returns at once", c.from, time
 }
 
 // called names what a function's own time mostly is in: a function of libc, page faults, or else a library.

@@ -58,6 +58,18 @@ func (p *program) queues(thread, stack string, seconds float64) {
 	p.Add(&s)
 }
 
+// polls adds CPU time in a call that waits for events, and its sleeps.
+func (p *program) polls(call string, seconds, asleep float64) {
+	p.calls(call, "main (kvd)", seconds)
+	p.waits("kvd", "main (kvd)", asleep, idleBy(waits.IdleEventLoop))
+}
+
+func (p *program) calls(call, stack string, seconds float64) {
+	s := p.thread("kvd")
+	s.CPU, s.Stack, s.Library, s.Inner = int64(seconds*1e9), p.stack(stack), "libc", call
+	p.Add(&s)
+}
+
 func (p *program) waits(thread, stack string, seconds float64, w Wait) {
 	s := p.thread(thread)
 	s.Blocked, s.Stack, s.Wait = int64(seconds*1e9), p.stack(stack), w
@@ -720,6 +732,59 @@ var conclusions = []struct {
 		p.Add(&s)
 	}, "waiting for a CPU: 1 thread ran 950ms and queued 10.3s; CPU time: 52 % in app.js, " +
 		"47 % by Node's garbage collector"},
+	{"an idle server on a busy host", func(p *program) {
+		for _, name := range []string{"haproxy", "haproxy-2"} {
+			p.runs(name, "process_stream", 0.06)
+			p.queues(name, "process_stream", 0.9)
+			p.waits(name, "run_poll_loop", 9, idleBy(waits.IdleEventLoop))
+		}
+	}, "mostly asleep: 2 threads wait for events; to run 120ms, they queued 1.80s for a CPU of a busy host"},
+	{"idle threads that may have delayed each other", func(p *program) {
+		workers(8, func(name string) {
+			p.runs(name, "handle", 0.1)
+			p.queues(name, "handle", 0.5)
+			p.waits(name, "loop", 9.4, idleBy(waits.IdleEventLoop))
+		})
+	}, "mostly asleep: 8 threads wait for events; to run 800ms, they queued 4.00s for a CPU"},
+	{"an idle program that is slowed by a lack of CPUs", func(p *program) {
+		workers(8, func(name string) {
+			p.runs(name, "handle", 0.3)
+			p.queues(name, "handle", 1.5)
+			p.waits(name, "loop", 8.2, idleBy(waits.IdleEventLoop))
+		})
+	}, "waiting for a CPU: 8 threads ran 2.40s and queued 12.0s; CPU time: 100 % in handle"},
+	{"a half idle thread that is slowed by a lack of CPUs", func(p *program) {
+		p.runs("haproxy", "process_stream", 0.5)
+		p.queues("haproxy", "process_stream", 4)
+		p.waits("haproxy", "run_poll_loop", 5.5, idleBy(waits.IdleEventLoop))
+	}, "waiting for a CPU: 1 thread ran 500ms and queued 4.00s; CPU time: 100 % in process_stream"},
+	{"an idle server on a busy host, and a thread that waits within work", func(p *program) {
+		p.runs("haproxy", "process_stream", 0.1)
+		p.queues("haproxy", "process_stream", 1.5)
+		p.waits("haproxy", "run_poll_loop", 8.4, idleBy(waits.IdleEventLoop))
+		p.waits("log", "emit", 6, Wait{Call: "write"})
+	}, "mostly waiting: 1 thread in write of emit"},
+	{"a loop whose wait for events returns at once", func(p *program) {
+		p.polls("epoll_wait", 5.2, 0)
+		p.calls("recv", "peer_notice (kvd), main (kvd)", 4.7)
+	}, "busy: 52 % in main (kvd), where epoll_wait returns at once; 0.99 CPUs"},
+	{"a loop whose other calls take longer", func(p *program) {
+		p.polls("__poll", 4.6, 0.1)
+		p.calls("recv", "peer_notice (kvd), main (kvd)", 5.2)
+	}, "busy: 53 % in peer_notice (kvd), mostly in recv, 46 % in main (kvd), where poll returns at once; 0.98 CPUs"},
+	{"a loop without sleep and without a CPU", func(p *program) {
+		p.polls("epoll_wait", 1.9, 0)
+		p.calls("recv", "peer_notice (kvd), main (kvd)", 2.06)
+		p.queues("kvd", "main (kvd)", 6.03)
+	}, "waiting for a CPU: 1 thread ran 3.96s and queued 6.03s; CPU time: 47 % in main, where epoll_wait returns at once"},
+	{"a busy server that waits for events for a moment", func(p *program) {
+		p.polls("epoll_wait", 5, 0.5)
+		p.calls("recv", "peer_notice (kvd), main (kvd)", 4.5)
+	}, "busy: 52 % in main (kvd), mostly in epoll_wait; 0.95 CPUs"},
+	{"a busy server that always has events", func(p *program) {
+		p.polls("epoll_wait", 2.5, 0)
+		p.calls("recv", "handle (kvd), main (kvd)", 7.5)
+	}, "busy: 75 % in handle (kvd), mostly in recv; 1 CPU"},
 	{"sleepers", func(p *program) { workers(7, func(name string) { p.waits(name, "nap", 10, nap) }) },
 		"mostly asleep: 7 threads sleep in nap"},
 	{"a library sleeps, to try again", func(p *program) {

@@ -21,6 +21,7 @@ type Summary struct {
 	self, total             map[int32]int64  // by number of the function
 	below                   map[pair]int64   // CPU time of functions themselves; of some if it has maxPairs
 	libraries, inner        map[call]int64   // CPU time
+	polls                   map[poll]int64   // CPU time
 	collectors              map[string]int64 // CPU time; "" is the rest
 	shortLived              map[string]int64 // CPU time of short-lived child processes, by program; "" if that is unknown
 	numbers                 map[Function]int32
@@ -68,6 +69,15 @@ type call struct {
 	name string
 }
 
+// poll is a call of a thread that waits for events.
+type poll struct {
+	thread Thread
+	call
+}
+
+// waitsForEvents has the functions of libc, as [Sample].Inner without underscores.
+var waitsForEvents = []string{"epoll_wait", "epoll_pwait", "epoll_pwait2", "poll", "ppoll", "select", "pselect"}
+
 type threadTime struct {
 	name, pool        string
 	wall, ready, idle int64
@@ -95,7 +105,7 @@ func New(duration int64, notes []string) *Summary {
 	s := &Summary{self: map[int32]int64{}, total: map[int32]int64{}, numbers: map[Function]int32{},
 		groups: map[groupKey]*group{}, threads: map[Thread]threadTime{}, awake: map[activity]int64{},
 		rules: map[string]int64{}, libraries: map[call]int64{}, inner: map[call]int64{}, collectors: map[string]int64{},
-		below: map[pair]int64{}, shortLived: map[string]int64{}}
+		below: map[pair]int64{}, shortLived: map[string]int64{}, polls: map[poll]int64{}}
 	s.duration, s.notes, s.held, s.perhapsHeld = duration, notes, newGroup(groupKey{}), newGroup(groupKey{})
 	s.Bursts = func(_, _ string) string { return "" }
 	return s
@@ -159,6 +169,9 @@ func (s *Summary) addCPU(x *Sample) {
 			s.self[f] += x.CPU
 			s.libraries[call{f, x.Library}] += x.CPU
 			s.inner[call{f, x.Inner}] += x.CPU
+			if name := strings.TrimLeft(x.Inner, "_"); slices.Contains(waitsForEvents, name) && x.Thread.TID != 0 {
+				s.polls[poll{x.Thread, call{f, name}}] += x.CPU
+			}
 		}
 		if !slices.Contains(x.Stack[:i], f) {
 			if s.total[f] += x.CPU; len(s.below) < maxPairs {

@@ -15,6 +15,7 @@ import (
 //	file-lock FILE             file-lock /run/lock/a
 //	FILE                       /srv/a; pipe:[7]; an anonymous inode has its kind: eventpoll
 //	socket:[INODE] PEER        socket:[7] 10.0.0.1:80; socket:[7] 10.0.0.1:80, not connected yet
+//	pipe:[DEV:INODE] PATH      pipe:[0:23:7] /run/audit: a named pipe
 //	… = NUMBER PROCESSES       socket:[7] 127.0.0.1:80 = [8] nginx (pid 9), nginx (pid 10)
 //
 // NUMBER is [0] if the processes listen, and have not accepted the connection.
@@ -26,7 +27,7 @@ type ParsedLabel struct {
 	Type string
 	// File is "file", or the part of a link in /proc/PID/fd before its inode: "socket".
 	File string
-	// Peer is the other end of a socket.
+	// Peer is the other end of a socket, or the path of a named pipe.
 	Peer string
 	// Processes have the other end of a socket or pipe, or are the child ([ParsedLabel.Peers]).
 	Processes string
@@ -68,7 +69,7 @@ func ParseLabel(label string) (l ParsedLabel) {
 			l.Other = file + ":" + other + "]"
 		}
 	}
-	if l.File == "socket" {
+	if l.File == "socket" || l.File == "pipe" {
 		_, l.Peer, _ = strings.Cut(inode, "] ")
 		if address, connects := strings.CutSuffix(l.Peer, notConnected); connects {
 			l.Peer, l.State = address, cmp.Or(l.State, SynSent)

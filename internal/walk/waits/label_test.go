@@ -18,8 +18,10 @@ func TestLabelsAreParsed(t *testing.T) {
 		"file-lock /run/a":     {ParsedLabel{Kind: FileLock, Object: "/run/a"}, "file-lock /run/a"},
 		"/srv/a b":             {ParsedLabel{File: "file"}, "file"},
 		"pipe:[7]":             {ParsedLabel{File: "pipe"}, "pipe"},
-		"socket:[7]":           {ParsedLabel{File: "socket"}, "socket"},
-		"socket:[7] [::1]:80":  {ParsedLabel{File: "socket", Peer: "[::1]:80"}, "socket"},
+		"pipe:[0:23:7] /run/a b = [0:23:7] cat (pid 9)": {ParsedLabel{File: "pipe", Peer: "/run/a b",
+			Processes: "cat (pid 9)", Other: "pipe:[0:23:7]"}, "pipe"},
+		"socket:[7]":          {ParsedLabel{File: "socket"}, "socket"},
+		"socket:[7] [::1]:80": {ParsedLabel{File: "socket", Peer: "[::1]:80"}, "socket"},
 		"socket:[7] [::1]:80, not connected yet": {ParsedLabel{File: "socket", Peer: "[::1]:80", State: SynSent},
 			"socket"},
 		"socket:[7] [::1]:80, not connected yet = [0] a (pid 1)": {

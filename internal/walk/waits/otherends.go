@@ -122,6 +122,17 @@ func (f *OpenFiles) fifoID(pid, fd int) string {
 	return fmt.Sprintf("%d:%d:%d", st.Dev_major, st.Dev_minor, st.Ino)
 }
 
+// NamedPipe returns "pipe:[ID] PATH" of a named pipe, whose link is its path, or the link.
+func (f *OpenFiles) NamedPipe(fd int, link string) string {
+	if !strings.HasPrefix(link, "/") {
+		return link
+	}
+	if fifo := f.fifoID(f.pid, fd); fifo != "" {
+		return "pipe:[" + fifo + "] " + link
+	}
+	return link
+}
+
 // access returns how a descriptor is open; if that is not known, for reading.
 func (f *OpenFiles) access(pid, fd int) (reads, writes bool) {
 	for key, value := range f.info(pid, fd) {

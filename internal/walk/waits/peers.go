@@ -16,6 +16,7 @@ import (
 // concurrent use.
 type Peers struct {
 	ends     map[string][]endpoint // by link
+	fifos    map[string][]endpoint // at most maxFIFOs, by the label of a named pipe
 	unix     map[string]string     // links of Unix sockets' other ends
 	nextScan int64                 // in nanoseconds of CLOCK_MONOTONIC
 }
@@ -41,13 +42,14 @@ func (p *Peers) Of(f *OpenFiles, a *RemoteAddresses, link string, fd int, now fu
 	if other == "" {
 		return ""
 	}
-	ends := p.ends[other]
+	ends := p.endsOf(other)
 	known := len(ends) > 0 && !slices.ContainsFunc(ends, func(e endpoint) bool {
-		return NewOpenFiles(e.peer.PID).Link(e.peer.FD) != other
+		own := NewOpenFiles(e.peer.PID)
+		return own.NamedPipe(e.peer.FD, own.Link(e.peer.FD)) != other
 	})
 	if !known && now() >= p.nextScan {
-		p.nextScan = listAgainAt(now, func() { p.ends, p.unix = f.listEndpoints("", ""), nil })
-		ends = p.ends[other]
+		p.nextScan = listAgainAt(now, func() { p.list(f, other) })
+		ends = p.endsOf(other)
 	} else if !known {
 		return ""
 	}
@@ -57,10 +59,41 @@ func (p *Peers) Of(f *OpenFiles, a *RemoteAddresses, link string, fd int, now fu
 		return ""
 	}
 	inode := inodeOf(other)
+	if fifo, _ := namedPipe(other); fifo != "" {
+		inode = fifo
+	}
 	if pending {
 		inode = pendingInode
 	}
 	return " = [" + inode + "] " + d.peerNames()
+}
+
+func (p *Peers) endsOf(link string) []endpoint {
+	if fifo, _ := namedPipe(link); fifo != "" {
+		return p.fifos[link]
+	}
+	return p.ends[link]
+}
+
+func (p *Peers) list(f *OpenFiles, link string) {
+	fifo, path := namedPipe(link)
+	if fifo == "" {
+		p.ends, p.unix = f.listEndpoints("", ""), nil
+		return
+	}
+	if len(p.fifos) >= maxFIFOs || p.fifos == nil {
+		p.fifos = map[string][]endpoint{}
+	}
+	p.fifos[link] = f.listEndpoints(path, fifo)[path]
+}
+
+// namedPipe parses [OpenFiles.NamedPipe]; the id of others is "".
+func namedPipe(link string) (fifo, path string) {
+	id, path, named := strings.Cut(strings.TrimPrefix(link, "pipe:["), "] /")
+	if !named || !strings.HasPrefix(link, "pipe:[") {
+		return "", ""
+	}
+	return id, "/" + path
 }
 
 func (p *Peers) otherLink(f *OpenFiles, a *RemoteAddresses, link string) (other string, pending bool) {

@@ -84,6 +84,21 @@ func TestTheReaderOfANamedPipeIsItsOtherEnd(t *testing.T) {
 		if f := w.FD; f.Type != "pipe" || f.Path != fifo || !slices.Equal(got, want) {
 			t.Errorf("mode %d: %+v, want processes %v", mode, f, want)
 		}
+		// A recorder's label.
+		var r Peers
+		files := NewOpenFiles(os.Getpid())
+		link := files.NamedPipe(int(own.Fd()), files.Link(int(own.Fd())))
+		for range 2 { // listed, and known
+			l := ParseLabel(link + r.Of(files, &RemoteAddresses{}, link, int(own.Fd()), procmem.Now))
+			got = nil
+			for _, p := range l.Peers() {
+				got = append(got, p.PID)
+			}
+			slices.Sort(got)
+			if l.File != "pipe" || l.Peer != fifo || l.Other+" "+fifo != link || !slices.Equal(got, want) {
+				t.Errorf("mode %d, %s: %+v, %v, want processes %v", mode, link, l, got, want)
+			}
+		}
 		_ = own.Close()
 	}
 }

@@ -131,7 +131,7 @@ func (e *waitExplainer) explain(p *processState, th *target.Thread, s *observe.R
 		found.ResolveOwner(p.waitState)
 		return found.Label(), found.Owner
 	case found.Kind == waits.FileLock && found.FD != nil:
-		return string(found.Kind) + " " + p.waitState.describeFile(th, int(found.FD.FD), s.At), 0
+		return string(found.Kind) + " " + p.waitState.describeFile(th, int(found.FD.FD), s.At, found.Kind), 0
 	case found.Kind == waits.Child:
 		child := waits.ChildWaitedFor(p.process.Code.PID, found.Child)
 		if child.PID == 0 || !liveOf(th, s).Unchanged() {
@@ -141,10 +141,10 @@ func (e *waitExplainer) explain(p *processState, th *target.Thread, s *observe.R
 	case found.Kind == waits.Sleep && !strings.HasSuffix(sl.Reason, "nanosleep"):
 		return string(found.Kind), 0
 	case found.FD != nil:
-		return p.waitState.describeFile(th, int(found.FD.FD), s.At), 0
+		return p.waitState.describeFile(th, int(found.FD.FD), s.At, found.Kind), 0
 	case found.Kind == waits.Descriptor:
 		if fd, ok := found.OnlyDescriptor(&sl, e.callMemory(th, s, maxPollRead)); ok {
-			return p.waitState.describeFile(th, fd, s.At), 0
+			return p.waitState.describeFile(th, fd, s.At, found.Kind), 0
 		}
 	case found.Kind == waits.Other:
 		found.ReadPath(&sl, e.callMemory(th, s, waits.MaxPath))
@@ -212,10 +212,15 @@ func (e *waitExplainer) variableAt(p *processState, addr schema.Hex) waits.Varia
 	return v
 }
 
-func (w *waitState) describeFile(th *target.Thread, fd int, now monotonic.Moment) string {
+// describeFile finds named pipes only where no file that could hang is waited for.
+func (w *waitState) describeFile(th *target.Thread, fd int, now monotonic.Moment, kind waits.Kind) string {
 	f, link := &th.Walk.File, w.files.Link(fd) // the number can be another file's by now
 	if f.FD != fd || f.Link != link || now.Sub(f.At) > procCacheLifetime {
-		*f = target.LastFile{FD: fd, Link: link, Text: w.describe(fd, link, false), At: now}
+		*f = target.LastFile{FD: fd, Link: link, At: now}
+		if kind == waits.Descriptor {
+			link = w.files.NamedPipe(fd, link)
+		}
+		f.Text = w.describe(fd, link, false)
 	}
 	return f.Text
 }
@@ -243,7 +248,10 @@ func (p *processState) nameLater(now monotonic.Moment) {
 			return
 		}
 		delete(w.unnamed, text)
-		link, _, _ := strings.Cut(text, " ")
+		link := text
+		if strings.HasPrefix(text, "socket:") {
+			link, _, _ = strings.Cut(text, " ")
+		}
 		longer := w.linkText(f.fd, link)
 		isClient := f.onlyServer && w.peers.IsServed(link)
 		if longer != text && strings.HasPrefix(longer, text) && !isClient {
