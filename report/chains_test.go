@@ -110,7 +110,8 @@ func TestAChainEndsAtSQLitesLock(t *testing.T) {
 	c.p.Mapping = append(c.p.Mapping, &profile.Mapping{ID: uint64(len(c.p.Mapping) + 1), File: "/lib/libsqlite3.so.0"})
 	s.Location[0].Mapping = c.p.Mapping[len(c.p.Mapping)-1]
 	text, _ := chainsText(t, c)
-	for _, want := range []string{"sqlite3InvokeBusyHandler waits for SQLite's lock\n", "not known: SQLite stores no owner of it\n"} {
+	for _, want := range []string{"sqlite3InvokeBusyHandler waits for SQLite's lock\n",
+		"not known: SQLite stores no owner of it\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%s\nwant %s", text, want)
 		}
