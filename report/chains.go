@@ -101,7 +101,8 @@ type waitID struct {
 	pid               int
 	owner             int64
 	state, wait, what string
-	sleeps, database  bool
+	sleeps            bool
+	database          string
 }
 
 type knownWait struct {
@@ -159,7 +160,7 @@ func (b *chainBuilder) interval(s *profile.Sample, tid int, blocked int64) chain
 		return iv
 	}
 	id := waitID{pid, view.LockOwner(s), view.Label(s, rec.LabelState), wait, view.Label(s, rec.LabelWaitsFor),
-		b.waiting.IsSleep(s), view.AwaitsDatabaseLock(s)}
+		b.waiting.IsSleep(s), view.LockedDatabase(s)}
 	known, ok := b.known[id]
 	if !ok {
 		known = b.waitOf(&id)
@@ -196,7 +197,9 @@ func (b *chainBuilder) waitOf(id *waitID) knownWait {
 		w = &waits.Wait{Kind: waits.Stopped}
 	case id.wait == "frozen":
 		w = &waits.Wait{Kind: waits.Frozen}
-	case id.database:
+	case id.database == waits.SQLite:
+		w = new(waits.SQLiteLock())
+	case id.database != "":
 		w = &waits.Wait{Kind: waits.DatabaseLock, Ownership: waits.Ownership{Why: waits.WhyDatabaseLock}}
 	case id.state == "disk" && id.owner == 0, id.wait == "page fault", id.wait == "userfault":
 		w = &waits.Wait{Kind: waits.Disk}

@@ -103,6 +103,21 @@ func TestAChainEndsAtALockOfTheDatabase(t *testing.T) {
 	}
 }
 
+func TestAChainEndsAtSQLitesLock(t *testing.T) {
+	c := newContention()
+	s := c.did(9, 9, "python", "sqlite3InvokeBusyHandler", 0, 1000, "x", 0)
+	s.Label[rec.LabelWait], s.Label[rec.LabelWaitsFor] = []string{"clock_nanosleep"}, nil
+	c.p.Mapping = append(c.p.Mapping, &profile.Mapping{ID: uint64(len(c.p.Mapping) + 1), File: "/lib/libsqlite3.so.0"})
+	s.Location[0].Mapping = c.p.Mapping[len(c.p.Mapping)-1]
+	text, _ := chainsText(t, c)
+	for _, want := range []string{"sqlite3InvokeBusyHandler waits for SQLite's lock\n",
+		"not known: SQLite stores no owner of it\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%s\nwant %s", text, want)
+		}
+	}
+}
+
 // It ran before its stop, and does nothing meanwhile.
 func TestAChainEndsAtAStoppedThread(t *testing.T) {
 	c := newContention()

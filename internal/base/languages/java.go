@@ -58,7 +58,7 @@ var java = Language{
 		},
 		Serves: regexp.MustCompile(`^(org\.apache\.catalina\.core\.StandardServer\.await|` +
 			`org\.eclipse\.jetty\.util\.thread\.QueuedThreadPool\.join)$`), // not grpc's, as a shutdown awaits that, too
-		Selects: func(function string) bool {
+		Selects: func(function, _ string) bool {
 			return strings.HasPrefix(function, "sun.nio.ch.") && strings.Contains(function, "SelectorImpl.")
 		},
 		Own: func(function, caller string) bool {

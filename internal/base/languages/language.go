@@ -122,7 +122,7 @@ type Waits struct {
 	// Accepts reports whether it waits for connections, Selects whether it waits in an event loop. Serves matches
 	// functions that wait for the end of a server, which accepts connections in other threads.
 	Accepts func(function, file string) bool
-	Selects func(function string) bool
+	Selects func(function, file string) bool
 	Serves  *regexp.Regexp
 	// AwaitsReply reports whether it is innermost, and runs a native event loop within work.
 	AwaitsReply func(function, file string) bool

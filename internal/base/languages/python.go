@@ -57,6 +57,9 @@ var python = Language{
 			}
 			return ""
 		},
+		Selects: func(function, file string) bool {
+			return fileInDir(file) == waitressLoop && LastComponent(function) == "loop"
+		},
 		Connects: func(function, file string) bool { return pythonConnects[fileInDir(file)] == LastComponent(function) },
 		Result: func(function, file string) (name string, more bool) {
 			if last := LastComponent(function); path.Base(file) == "_base.py" && (last == "result" || last == "exception") {
@@ -99,6 +102,7 @@ var pythonForwards = map[string]*regexp.Regexp{
 	"synchronize.py": regexp.MustCompile(`(^|\.)__enter__$`),
 	"connection.py":  regexp.MustCompile(`(^|\.)(_?recv|_?recv_bytes)$`),
 	"selectors.py":   regexp.MustCompile(`(^|\.)select$`),
+	"wasyncore.py":   regexp.MustCompile(`^(poll2?|loop)$`),
 }
 
 var pythonPools = map[string]string{"futures/thread.py": "_worker", "multiprocessing/pool.py": "worker",
@@ -107,6 +111,8 @@ var pythonPools = map[string]string{"futures/thread.py": "_worker", "multiproces
 
 // pythonConnects are of the pools of connections of SQLAlchemy and redis-py that wait for a free one.
 var pythonConnects = map[string]string{"pool/impl.py": "_do_get", "redis/connection.py": "get_connection"}
+
+const waitressLoop = "waitress/wasyncore.py"
 
 const grpcCalls = "grpc/_channel.py" // their caller waits in a native event loop
 

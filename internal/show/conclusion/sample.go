@@ -78,7 +78,8 @@ type Sample struct {
 
 // IsSleep reports a wait for a time.
 func (w *Wait) IsSleep() bool {
-	return w.Object == string(waits.Sleep) || w.Call == string(waits.Sleep) || strings.HasSuffix(w.Call, "nanosleep")
+	return w.Object == string(waits.Sleep) || w.Call == string(waits.Sleep) ||
+		strings.HasSuffix(w.Call, "nanosleep") && w.Kind != waits.DatabaseLock
 }
 
 type class int

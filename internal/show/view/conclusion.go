@@ -129,7 +129,7 @@ func (d *Data) concludedWait(s *profile.Sample) conclusion.Wait {
 		Idleness: d.waiting.idleness(s)}
 	w.Object, _ = d.waiting.waitObject(s)
 	switch {
-	case w.Object == databaseLock:
+	case w.Object == databaseLock, w.Object == sqliteLock:
 		w.Kind = waits.DatabaseLock
 	case w.Object == safepoint:
 		w.Kind, w.Owner = "", 0

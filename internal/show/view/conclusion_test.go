@@ -144,7 +144,7 @@ func TestTheConclusionNamesWhatTheProgramCalled(t *testing.T) {
 			place{"Lock.acquire", python, "/usr/lib/python3/dist-packages/redis/lock.py"},
 			place{"Lock.__enter__", python, "/usr/lib/python3/dist-packages/redis/lock.py"},
 			place{"sync_stock", python, "/srv/worker.py"}),
-		"mostly asleep: 3 threads sleep in sqlite3InvokeBusyHandler of count (app.py)": conclude(t, 3, "clock_nanosleep",
+		"mostly waiting: 3 threads for SQLite's lock in count (app.py)": conclude(t, 3, "clock_nanosleep",
 			"", place{"clock_nanosleep", "/lib/libc.so.6", ""},
 			place{"sqlite3InvokeBusyHandler", "/usr/lib/libsqlite3.so.0.8.6", ""},
 			place{"pysqlite_connection_execute", "/usr/lib/python3.11/lib-dynload/_sqlite3.so", ""},

@@ -77,9 +77,11 @@ func (w *Waiting) waitGroup(s *profile.Sample) string {
 // A lock with an owner is named by its address, if that is known, other objects by kind and within, the function that
 // represents the wait, a socket by its peer, a file that is looked up by its path. It is "" if that is not known.
 func (w *Waiting) waitObject(s *profile.Sample) (name, within string) {
-	what := Label(s, rec.LabelWaitsFor)
+	what, database := Label(s, rec.LabelWaitsFor), LockedDatabase(s)
 	switch {
-	case AwaitsDatabaseLock(s):
+	case database == waits.SQLite:
+		return sqliteLock, ""
+	case database != "":
 		return databaseLock, ""
 	case atSafepoint(s):
 		return safepoint, ""
@@ -112,14 +114,23 @@ func (w *Waiting) waitObject(s *profile.Sample) (name, within string) {
 
 const (
 	databaseLock = "PostgreSQL's lock (see pg_blocking_pids)"
+	sqliteLock   = waits.SQLite + "'s lock"
 	safepoint    = "a safepoint of the JVM"
 
 	freeConnection = "a free connection of the pool"
 )
 
-// AwaitsDatabaseLock reports whether a process of PostgreSQL waits for a lock of a row, a table or the like.
-func AwaitsDatabaseLock(s *profile.Sample) bool {
-	return strings.HasPrefix(Label(s, rec.LabelWait), "epoll_") && isIn(s, waits.InDatabaseLock)
+// LockedDatabase names the database for whose lock a sample waits ([waits.LockedDatabase]), or is "".
+func LockedDatabase(s *profile.Sample) (database string) {
+	call := Label(s, rec.LabelWait)
+	if !strings.HasPrefix(call, "epoll_") && !strings.HasSuffix(call, "nanosleep") {
+		return ""
+	}
+	isIn(s, func(function, mapping string) bool {
+		database = waits.LockedDatabase(call, function, mapping)
+		return database != ""
+	})
+	return database
 }
 
 func atSafepoint(s *profile.Sample) bool {

@@ -5,7 +5,7 @@ package waits
 import (
 	"cmp"
 	"path"
-	"slices"
+	"strings"
 )
 
 // Sleeper is a sleeping thread, as sampled.
@@ -135,6 +135,9 @@ func describeCall(s *Sleeper) Wait {
 	case "wait4", "waitid":
 		return describeChild(s.Reason, a)
 	case "nanosleep", "clock_nanosleep":
+		if lockedDatabase(s) == SQLite {
+			return SQLiteLock()
+		}
 		return Wait{Kind: Sleep, Timed: true}
 	case "vfork", "clone", "clone3":
 		if s.isVFORK() {
@@ -151,7 +154,7 @@ func describeCall(s *Sleeper) Wait {
 	case "semop", "semtimedop":
 		w.Why = "of System V, stores no owner"
 	}
-	if awaitsDatabaseLock(s.Stack) {
+	if lockedDatabase(s) != "" {
 		return Wait{Kind: DatabaseLock, Ownership: Ownership{Why: WhyDatabaseLock}}
 	}
 	if onDescriptor[s.Reason] {
@@ -186,16 +189,35 @@ func describeChild(name string, a *[6]uint64) Wait {
 	return w
 }
 
-// WhyDatabaseLock is [Ownership].Why of a [DatabaseLock].
+// WhyDatabaseLock is [Ownership].Why of a [DatabaseLock] of PostgreSQL.
 const WhyDatabaseLock = "select pg_blocking_pids(PID) names its owner"
 
-// awaitsDatabaseLock reports whether a process of PostgreSQL waits for a lock of a row, a table or the like.
-func awaitsDatabaseLock(stack []StackFunction) bool {
-	return slices.ContainsFunc(stack, func(f StackFunction) bool { return InDatabaseLock(f.Function, f.Module) })
+// SQLite is [Wait.Type] of a [DatabaseLock] of SQLite, and what [LockedDatabase] returns for it.
+const SQLite = "SQLite"
+
+// SQLiteLock is a wait for a lock of SQLite, which sleeps and tries again.
+func SQLiteLock() Wait {
+	return Wait{Kind: DatabaseLock, Type: SQLite, Ownership: Ownership{Why: "SQLite stores no owner of it"}}
 }
 
-// InDatabaseLock reports the function in which PostgreSQL waits for its locks (src/backend/storage/lmgr/proc.c), by its
-// latch (since 9.6).
-func InDatabaseLock(function, module string) bool {
-	return function == "ProcSleep" && path.Base(module) == "postgres"
+func lockedDatabase(s *Sleeper) string {
+	for _, f := range s.Stack {
+		if database := LockedDatabase(s.Reason, f.Function, f.Module); database != "" {
+			return database
+		}
+	}
+	return ""
+}
+
+// LockedDatabase names the database for whose lock a function waits in a system call below it, or is "". PostgreSQL
+// waits by its latch (src/backend/storage/lmgr/proc.c, since 9.6). SQLite calls its busy handler, the default or the
+// program's, which sleeps (src/main.c, src/btree.c).
+func LockedDatabase(call, function, module string) string {
+	switch sleeps := strings.HasSuffix(call, "nanosleep"); {
+	case sleeps && (function == "sqlite3InvokeBusyHandler" || function == "sqliteDefaultBusyCallback"):
+		return SQLite
+	case !sleeps && function == "ProcSleep" && path.Base(module) == "postgres":
+		return "PostgreSQL"
+	}
+	return ""
 }

@@ -120,3 +120,23 @@ func TestAWaitForALockOfPostgreSQLIsOne(t *testing.T) {
 		}
 	}
 }
+
+// The program may have set another busy handler than the default.
+func TestASleepOfSQLiteIsAWaitForItsLock(t *testing.T) {
+	for want, functions := range map[Kind][]string{
+		DatabaseLock: {"clock_nanosleep", "__nanosleep", "unixSleep", "sqlite3InvokeBusyHandler", "sqlite3BtreeBeginTrans"},
+		Sleep:        {"clock_nanosleep", "__nanosleep", "unixSleep", "sqlite3_sleep", "main"},
+	} {
+		s := &Sleeper{State: 'S', Reason: "clock_nanosleep", InCall: true}
+		for _, name := range functions {
+			s.Stack = append(s.Stack, StackFunction{name, "/usr/lib/libsqlite3.so.0.8.6"})
+		}
+		w := Describe(s)
+		if w.Kind != want {
+			t.Errorf("%+v, want %s", w, want)
+		}
+		if got, want := w.String(), "SQLite's lock (SQLite stores no owner of it)"; w.Kind == DatabaseLock && got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -22,6 +22,7 @@
 //	other futex                                            futex
 //	flock, fcntl                                           file-lock
 //	a call below PostgreSQL's ProcSleep                    database-lock
+//	nanosleep below SQLite's busy handler                  database-lock
 //	wait4, waitid, a clone that waits as vfork             child
 //	nanosleep; poll and select without descriptors         sleep
 //	read, write, epoll_wait …, poll, select                descriptor; in state D disk

@@ -28,7 +28,7 @@ const (
 	Sleep        Kind = "sleep"
 	Signal       Kind = "signal"
 	FileLock     Kind = "file-lock"
-	DatabaseLock Kind = "database-lock" // of PostgreSQL: of a row, a table …
+	DatabaseLock Kind = "database-lock" // of PostgreSQL: of a row, a table …; of SQLite
 	MessageQueue Kind = "message-queue"
 	Disk         Kind = "disk" // uninterruptible (state D), or sync
 	PageFault    Kind = "page-fault"

@@ -112,8 +112,9 @@ func Idle(reason string, kind Kind, stack []Frame) Idleness {
 
 func idleAtDescriptors(call string, stack []Frame) string {
 	s := splitStack(stack)
+	awaitsLock := func(f Frame) bool { return LockedDatabase(call, f.Function, f.Module) != "" }
 	switch {
-	case slices.ContainsFunc(stack, func(f Frame) bool { return InDatabaseLock(f.Function, f.Module) }), s.awaitsReply():
+	case slices.ContainsFunc(stack, awaitsLock), s.awaitsReply():
 		return ""
 	case s.awaitsMessage():
 		return IdleConnection

@@ -319,6 +319,12 @@ var pythonIdle = []idleCase{
 	{"gunicorn's synchronous worker", "pselect6", Descriptor, "select|libc.so.6\nselect_select_impl|select.so\n" +
 		"SyncWorker.wait|[CPython 3.11.7]|/v/gunicorn/workers/sync.py\n" +
 		"SyncWorker.run_for_one|[CPython 3.11.7]|/v/gunicorn/workers/sync.py", IdleEventLoop},
+	{"waitress's first thread", "pselect6", Descriptor, "select|libc.so.6\nselect_select_impl|select.cpython-313.so\n" +
+		"poll|[CPython 3.13.0]|/v/waitress/wasyncore.py\nloop|[CPython 3.13.0]|/v/waitress/wasyncore.py\n" +
+		"BaseWSGIServer.run|[CPython 3.13.0]|/v/waitress/server.py", IdleEventLoop},
+	{"Python, a loop of the program's that polls", "pselect6", Descriptor, "select|libc.so.6\n" +
+		"select_select_impl|select.cpython-313.so\npoll|[CPython 3.13.0]|/app/shop.py\n" +
+		"loop|[CPython 3.13.0]|/app/shop.py\nrun|[CPython 3.13.0]|/app/shop.py", ""},
 }
 
 var rubyIdle = []idleCase{

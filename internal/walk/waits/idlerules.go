@@ -265,7 +265,7 @@ func (f *Frame) accepts() bool {
 
 func (f *Frame) selects() bool {
 	l := f.language()
-	return l != nil && l.Waits.Selects != nil && l.Waits.Selects(f.Function)
+	return l != nil && l.Waits.Selects != nil && l.Waits.Selects(f.Function, f.File)
 }
 
 // withinServerWork reports whether a server's process waits for an event within its work, not for work.

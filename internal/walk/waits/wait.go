@@ -20,7 +20,7 @@ type Wait struct {
 	Kind Kind `json:"kind"`
 	// Type is a mutex's type: "normal", "recursive", "error-checking", "adaptive", with "robust", "PI", "shared". Of a
 	// semaphore it is what is made of it: "threading.Lock", "threading.RLock", "threading.Condition", "lock of
-	// CPython".
+	// CPython". Of a database's lock it is SQLite.
 	Type string `json:"type,omitempty"`
 	// Mode is "read" or "write", of a rwlock.
 	Mode string `json:"mode,omitempty"`
@@ -101,6 +101,8 @@ func (w *Wait) Object() string {
 	switch {
 	case w.Kind == Semaphore && w.Type != "":
 		return typedSemaphore(w.Type, w.semaphore())
+	case w.Kind == DatabaseLock && w.Type != "":
+		return w.Type + "'s lock"
 	case w.Kind == FileLock && w.FD != nil:
 		return name + " " + w.FD.String()
 	case w.Kind == Disk && w.FD != nil:
@@ -160,7 +162,7 @@ func (w *Wait) String() string {
 		text += ": " + listOf(w.FDs)
 	}
 	details := strings.TrimSpace(w.Type + " " + w.Mode)
-	if w.Kind == Semaphore {
+	if w.Kind == Semaphore || w.Kind == DatabaseLock { // in Object
 		details = ""
 	}
 	held := w.OwnerText()

@@ -112,15 +112,15 @@ func (l *Locks) Thread(tid int) (*stacks.Thread, *stacks.Process) {
 	return nil, nil
 }
 
-// A shared lock is listed for each process, a file lock once for all by its path and owner, PostgreSQL's locks as one,
+// A shared lock is listed for each process, a file lock once for all by its path and owner, a database's locks as one,
 // another lock of unknown address for each waiting thread.
 type lockKey struct {
 	pid     int
 	kind    waits.Kind
 	address schema.Hex
-	file    string
-	owner   int // process of a file's lock; 0 means unknown
-	tid     int // the only waiter
+	file    string // or database
+	owner   int    // process of a file's lock; 0 means unknown
+	tid     int    // the only waiter
 }
 
 func keyOf(pid int, t *stacks.Thread) lockKey {
@@ -133,7 +133,7 @@ func keyOf(pid int, t *stacks.Thread) lockKey {
 			k.pid = 0
 		}
 	case w.Kind == waits.DatabaseLock:
-		k.pid = 0
+		k.pid, k.file = 0, w.Type
 	case w.Kind == waits.GIL:
 	default:
 		k.tid = t.TID

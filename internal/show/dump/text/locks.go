@@ -3,6 +3,7 @@
 package text
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -142,7 +143,7 @@ func labelAt(kind, symbol string, address schema.Hex) string {
 
 func lockDetails(lock *locks.Lock) string {
 	text := withSeparator(", ", lock.Type)
-	if lock.Kind == waits.Semaphore {
+	if lock.Kind == waits.Semaphore || lock.Kind == waits.DatabaseLock { // in its label
 		text = ""
 	}
 	switch {
@@ -189,7 +190,11 @@ func writePlaces(b *strings.Builder, l *locks.Locks, tids []int) {
 	var places []string
 	for _, tid := range tids {
 		if t, _ := l.Thread(tid); t != nil {
-			places = append(places, t.OwnPlace())
+			place := t.OwnPlace()
+			if t.WaitsFor != nil && t.WaitsFor.Kind == waits.DatabaseLock {
+				place = cmp.Or(scriptPlace(t), place)
+			}
+			places = append(places, place)
 		}
 	}
 	noun := "thread"

@@ -136,6 +136,27 @@ func TestTheWaitersForLocksOfADatabaseAreShownTogether(t *testing.T) {
 	}
 }
 
+func TestTheWaitersForSQLitesLockAreNoAllClear(t *testing.T) {
+	l := locks.New()
+	p := &stacks.Process{PID: 7, Name: "python"}
+	for i := range 3 {
+		p.Threads = append(p.Threads, stacks.Thread{TID: 8 + i, Name: "waitress", State: "S", Wait: "clock_nanosleep",
+			WaitsFor: new(waits.SQLiteLock()), Frames: []stacks.Frame{
+				{Place: &stacks.Place{Function: "sqlite3InvokeBusyHandler", Module: "/usr/lib/libsqlite3.so.0"}},
+				{Place: &stacks.Place{Function: "comment", File: "/srv/urls.py", Line: 35, Kind: "cpython"}}}})
+	}
+	l.Processes = []*stacks.Process{p}
+	l.Examine(locks.AsRead{})
+	var b strings.Builder
+	_ = WriteLocks(&b, l)
+	const want = "\n3 threads wait for SQLite's lock; deadlock unknown: which thread or process holds SQLite's lock is " +
+		"not known\n\nSQLite's lock: SQLite stores no owner of it\n  waiting: 8 waitress, 9 waitress, 10 waitress\n" +
+		"      in comment at urls.py:35 (3 threads)\n"
+	if !strings.HasSuffix(b.String(), want) {
+		t.Errorf("%s\nwant%s", b.String(), want)
+	}
+}
+
 func TestALikelyOwnerIsShownWithWhatItDoes(t *testing.T) {
 	at := func(function string) []stacks.Frame {
 		return []stacks.Frame{{Place: &stacks.Place{Function: function, Kind: "cpython"}}}

@@ -133,18 +133,21 @@ func sleepsIn(t *stacks.Thread) (function, place string) {
 		return "", ""
 	}
 	frames := t.WaitsFrames()
-	sleeper := waits.WaitingFunction(frames)
-	for i, f := range frames[sleeper:] {
-		if t.Frames[sleeper+i].Kind != "" && !waits.IsLibrary(f) && !languages.IsInstalled(f.Function, f.Module, f.File) {
-			place = t.Frames[sleeper+i].Location()
-			break
-		}
-	}
-	function = frames[sleeper].Function
-	if place = cmp.Or(place, t.OwnPlace()); place == function {
+	function = frames[waits.WaitingFunction(frames)].Function
+	if place = cmp.Or(scriptPlace(t), t.OwnPlace()); place == function {
 		place = ""
 	}
 	return function, place
+}
+
+// scriptPlace returns the program's innermost place in a language, or "" if it has none.
+func scriptPlace(t *stacks.Thread) string {
+	for i, f := range t.WaitsFrames() {
+		if t.Frames[i].Kind != "" && !waits.IsLibrary(f) && !languages.IsInstalled(f.Function, f.Module, f.File) {
+			return t.Frames[i].Location()
+		}
+	}
+	return ""
 }
 
 // otherEnd names that of the only socket or pipe for which a wait is, within work, or "".

@@ -21,6 +21,9 @@ func waitersText(l *locks.Locks, blocked []*locks.Lock) string {
 		n := len(lock.Blocked())
 		threads += n
 		switch {
+		case lock.Kind == waits.DatabaseLock && lock.Type != "":
+			parts.add(n, waiting(n, "thread")+" for "+lock.Object())
+			threads -= n
 		case lock.Kind == waits.DatabaseLock: // one or several
 			parts.add(n, waiting(n, "process")+" for locks of PostgreSQL")
 			threads -= n
@@ -140,6 +143,7 @@ func ownerlessText(l *locks.Locks) string {
 		left[tid] = true
 	}
 	likely, none, ended, forked, files, database, noun := 0, 0, 0, 0, 0, 0, "lock"
+	sqlite := 0
 	for lock := range stacks.Each(l.Locks) {
 		if !slices.ContainsFunc(lock.Waiters, func(tid int) bool { return left[tid] }) {
 			continue
@@ -152,6 +156,8 @@ func ownerlessText(l *locks.Locks) string {
 			likely++
 		case lock.OwnerProcess != 0:
 			files++
+		case lock.Kind == waits.DatabaseLock && lock.Type != "":
+			sqlite++
 		case lock.Kind == waits.DatabaseLock:
 			database++
 		case lock.OwnerParent != 0:
@@ -171,6 +177,7 @@ func ownerlessText(l *locks.Locks) string {
 	parts.add(likely+none, ofOwners(likely, none, noun))
 	parts.add(files, "which thread holds "+count(files, "file lock")+" is not known")
 	parts.add(database, "which process holds a lock of PostgreSQL is not known")
+	parts.add(sqlite, "which thread or process holds SQLite's lock is not known")
 	return strings.Join(parts, "; ")
 }
 

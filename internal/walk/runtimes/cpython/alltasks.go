@@ -2,15 +2,55 @@
 
 package cpython
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"slices"
+)
 
+// asyncioTasks lists the tasks without those that a fork copied from the parent: their loop runs in a thread of the
+// parent only, and never goes on.
 func (t *taskReader) asyncioTasks() (list []uint64) {
 	if t.taskType == 0 {
 		return nil
 	}
 	if t.offsets.Task.Node == 0 {
-		return t.tasksOfSets()
+		list = t.tasksOfSets()
+	} else {
+		list = t.tasksOfLists()
 	}
+	byLoop := map[uint64]uint64{}
+	threadOf := func(task uint64) uint64 {
+		loop := t.r.read64(task + futureLoop + t.r.headExtra)
+		id, known := byLoop[loop]
+		if !known {
+			id = t.loopThread(loop)
+			byLoop[loop] = id
+		}
+		return id
+	}
+	isCopy := func(task uint64) bool {
+		id := threadOf(task)
+		return id != 0 && !slices.ContainsFunc(t.threads.list, func(th thread) bool { return th.id == id })
+	}
+	// a thread may have begun since its list was read
+	if slices.ContainsFunc(list, isCopy) && t.threads.readThreads() {
+		list = slices.DeleteFunc(list, isCopy)
+	}
+	return list
+}
+
+// loopThread returns pthread_self of the thread that runs an event loop, 0 if none does or it is not known: _thread_id
+// of asyncio's BaseEventLoop.
+func (t *taskReader) loopThread(loop uint64) uint64 {
+	id := t.o.attribute(loop, "_thread_id")
+	if !t.o.is(id, t.r.longType) {
+		return 0
+	}
+	digits := t.r.read64(id + longDigits + t.r.headExtra)
+	return digits&(1<<32-1) | digits>>32<<longDigitBits
+}
+
+func (t *taskReader) tasksOfLists() (list []uint64) {
 	r := t.r
 	for i := range t.threads.list {
 		list = t.appendList(list, t.threads.list[i].at+t.offsets.Thread.Head)

@@ -24,6 +24,8 @@ const (
 	nameAfter       = 8
 )
 
+const futureLoop = 16 // fut_loop
+
 var taskLayouts = map[int]struct{ size, coroutine uint64 }{
 	8: {144, 112}, 9: {184, 152}, 10: {192, 160}, 11: {176, 136}, 12: {176, 136}, 13: {144, 120},
 }
