@@ -847,7 +847,7 @@ var conclusions = []struct {
 			p.waits(name, "serve", 0.4, heldBy(gil, p.names["busy"]))
 			p.waits(name, "loop", 9.6, idleBy(waits.IdlePool))
 		})
-	}, "busy: 100 % in [libruby…so.3.1.2]; 0.2 CPUs; 3 threads wait for the GIL; " +
+	}, "busy: 100 % in [libruby-3.1.so.3.1.2]; 0.2 CPUs; 3 threads wait for the GIL; " +
 		"100 % has incomplete stacks"},
 	{"busy, and others wait", func(p *program) {
 		p.runs("main", "handle", 10)
