@@ -81,8 +81,10 @@ func (w *Waiting) waitObject(s *profile.Sample) (name, within string) {
 	switch {
 	case AwaitsDatabaseLock(s):
 		return databaseLock, ""
-	case atSafepoint(s):
+	case isAtFutex(s, languages.IsSafepoint):
 		return safepoint, ""
+	case isAtFutex(s, languages.AwaitsOperation):
+		return operation, ""
 	case what == string(waits.ObjectWait)+" [I" && isIn(s, languages.InitializesClass):
 		return conclusion.AClass, ""
 	case what == "":
@@ -113,6 +115,7 @@ func (w *Waiting) waitObject(s *profile.Sample) (name, within string) {
 const (
 	databaseLock = "PostgreSQL's lock (see pg_blocking_pids)"
 	safepoint    = "a safepoint of the JVM"
+	operation    = "an operation of the JVM's VM Thread"
 
 	freeConnection = "a free connection of the pool"
 )
@@ -122,8 +125,8 @@ func AwaitsDatabaseLock(s *profile.Sample) bool {
 	return strings.HasPrefix(Label(s, rec.LabelWait), "epoll_") && isIn(s, waits.InDatabaseLock)
 }
 
-func atSafepoint(s *profile.Sample) bool {
-	return Label(s, rec.LabelWait) == "futex" && isIn(s, languages.IsSafepoint)
+func isAtFutex(s *profile.Sample, in func(function, mapping string) bool) bool {
+	return Label(s, rec.LabelWait) == "futex" && isIn(s, in)
 }
 
 // isIn reports whether a function of a sample's stack is one by its name and its mapping.
