@@ -97,12 +97,12 @@ func IsSafepoint(function, file string) bool {
 }
 
 // AwaitsOperation reports a function in which a thread waits until the VM Thread has run an operation, such as a
-// collection (runtime/vmThread.cpp, since JDK 15).
+// collection (since JDK 15).
 func AwaitsOperation(function, file string) bool {
 	return function == "VMThread::wait_until_executed" && path.Base(file) == "libjvm.so"
 }
 
-// FullCollections names SerialGC's full collections that failed allocations cause (gc/serial/serialHeap.cpp).
+// FullCollections names SerialGC's full collections that failed allocations cause.
 const FullCollections = "the JVM's full collections (allocations failed: jmap -histo PID shows the heap)"
 
 // IsFullCollection and IsFailedAllocation report the functions of these; System.gc() has only the first.

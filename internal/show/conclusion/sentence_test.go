@@ -469,7 +469,8 @@ var conclusions = []struct {
 		s := p.thread(languages.RoleMachine)
 		s.CPU, s.Collector, s.Stack = 6*second, languages.CollectorOfRole[languages.RoleMachine], p.stack("")
 		p.Add(&s)
-	}, "busy: 60 % by the JVM's VM Thread (which collects garbage with SerialGC), the rest spread over 20 functions; 1 CPU"},
+	}, "busy: 60 % by the JVM's VM Thread (which collects garbage with SerialGC), " +
+		"the rest spread over 20 functions; 1 CPU"},
 	{"mostly garbage collection", func(p *program) {
 		p.runs("app", "main.parse", 1.5)
 		for _, stack := range []string{"", "main.parse"} {
