@@ -96,6 +96,23 @@ func IsSafepoint(function, file string) bool {
 	return function == "SafepointSynchronize::block" && path.Base(file) == "libjvm.so"
 }
 
+// AwaitsOperation reports a function in which a thread waits until the VM Thread has run an operation, such as a
+// collection (since JDK 15).
+func AwaitsOperation(function, file string) bool {
+	return function == "VMThread::wait_until_executed" && path.Base(file) == "libjvm.so"
+}
+
+// FullCollections names SerialGC's full collections that failed allocations cause.
+const FullCollections = "the JVM's full collections (allocations failed: jmap -histo PID shows the heap)"
+
+// IsFullCollection and IsFailedAllocation report the functions of these; System.gc() has only the first.
+func IsFullCollection(function, _ string) bool { return function == "SerialHeap::do_full_collection" }
+
+// IsFailedAllocation is described with IsFullCollection.
+func IsFailedAllocation(function, _ string) bool {
+	return function == "SerialHeap::satisfy_failed_allocation"
+}
+
 // InitializesClass reports a function in which a thread initializes a class, or waits until another thread has
 // (InstanceKlass::initialize_impl, JVMS 5.5).
 func InitializesClass(function, _ string) bool {

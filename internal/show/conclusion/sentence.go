@@ -363,7 +363,7 @@ func (s *Summary) where() string {
 			texts[percent(v, s.cpu)+strings.Replace(" by "+name, " by [", " [", 1)] = v
 		}
 	}
-	return strings.Join(byValue(texts), ", ")
+	return strings.Replace(strings.Join(byValue(texts), ", "), ", spread over", ", the rest spread over", 1)
 }
 
 // code names the innermost function that has most of the time outside of garbage collectors and compilers, or, if that

@@ -474,6 +474,15 @@ var conclusions = []struct {
 		}
 	}, "busy: 46 % in Shop.handle, 27 % by the JVM's VM Thread (which collects garbage with SerialGC), " +
 		"27 % by the JVM's garbage collector; 1 CPU"},
+	{"a JVM that collects garbage, and does many things", func(p *program) {
+		for i := range 20 {
+			p.runs("main", fmt.Sprintf("f%d, main", i), 0.2)
+		}
+		s := p.thread(languages.RoleMachine)
+		s.CPU, s.Collector, s.Stack = 6*second, languages.CollectorOfRole[languages.RoleMachine], p.stack("")
+		p.Add(&s)
+	}, "busy: 60 % by the JVM's VM Thread (which collects garbage with SerialGC), " +
+		"the rest spread over 20 functions; 1 CPU"},
 	{"mostly garbage collection", func(p *program) {
 		p.runs("app", "main.parse", 1.5)
 		for _, stack := range []string{"", "main.parse"} {

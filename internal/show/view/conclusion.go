@@ -131,7 +131,7 @@ func (d *Data) concludedWait(s *profile.Sample) conclusion.Wait {
 	switch {
 	case w.Object == databaseLock, w.Object == sqliteLock:
 		w.Kind = waits.DatabaseLock
-	case w.Object == safepoint:
+	case w.Object == safepoint, w.Object == operation:
 		w.Kind, w.Owner = "", 0
 	case w.Kind == waits.Child && d.waiting.indexed().recorded[w.Owner]: // its own time says more
 		w.Kind = waits.NoWait
@@ -151,6 +151,9 @@ type ownNames struct {
 // collectorOf names the garbage collector or compiler that runs in a sample, or is "".
 func (o *ownNames) collectorOf(s *profile.Sample, stack []int32) string {
 	if name := languages.CollectorOfRole[Label(s, rec.LabelRole)]; name != "" {
+		if isIn(s, languages.IsFailedAllocation) && isIn(s, languages.IsFullCollection) {
+			name = languages.FullCollections
+		}
 		return name
 	}
 	for _, n := range slices.Backward(stack) {

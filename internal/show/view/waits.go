@@ -83,8 +83,10 @@ func (w *Waiting) waitObject(s *profile.Sample) (name, within string) {
 		return sqliteLock, ""
 	case database != "":
 		return databaseLock, ""
-	case atSafepoint(s):
+	case isAtFutex(s, languages.IsSafepoint):
 		return safepoint, ""
+	case isAtFutex(s, languages.AwaitsOperation):
+		return operation, ""
 	case what == string(waits.ObjectWait)+" [I" && isIn(s, languages.InitializesClass):
 		return conclusion.AClass, ""
 	case what == "":
@@ -116,6 +118,7 @@ const (
 	databaseLock = "PostgreSQL's lock (see pg_blocking_pids)"
 	sqliteLock   = waits.SQLite + "'s lock"
 	safepoint    = "a safepoint of the JVM"
+	operation    = "an operation of the JVM's VM Thread"
 
 	freeConnection = "a free connection of the pool"
 )
@@ -133,8 +136,8 @@ func LockedDatabase(s *profile.Sample) (database string) {
 	return database
 }
 
-func atSafepoint(s *profile.Sample) bool {
-	return Label(s, rec.LabelWait) == "futex" && isIn(s, languages.IsSafepoint)
+func isAtFutex(s *profile.Sample, in func(function, mapping string) bool) bool {
+	return Label(s, rec.LabelWait) == "futex" && isIn(s, in)
 }
 
 // isIn reports whether a function of a sample's stack is one by its name and its mapping.

@@ -79,9 +79,15 @@ func TestTheListOfWaitsHasTheConclusionsSafepointsAndThreadsOfRuntimes(t *testin
 	labels(safe, 7, 101, rec.LabelState, "sleeping", rec.LabelWait, "futex", rec.LabelWaitsFor, "futex 0x10")
 	compiler := r.addStack([]*profile.Location{r.location("Monitor::wait", "/jvm/libjvm.so")}, 1000, 1e10, 0, 0)
 	labels(compiler, 7, 102, rec.LabelState, "sleeping", rec.LabelWait, "futex", rec.LabelRole, languages.RoleCompiler)
+	collects := r.addStack([]*profile.Location{r.location("VMThread::wait_until_executed", "/jvm/libjvm.so"),
+		r.location("Shop.list", "[HotSpot 25.0.3]")}, 1000, 1e10, 0, 0)
+	labels(collects, 7, 103, rec.LabelState, "sleeping", rec.LabelWait, "futex", rec.LabelWaitsFor,
+		"condition mutex_init()::VMOperation_lock_storage+0x58")
 	w := NewWaiting(&r.Profile, true)
-	if name, _ := w.waitObject(safe); name != safepoint {
-		t.Errorf("%q, want %q", name, safepoint)
+	for s, want := range map[*profile.Sample]string{safe: safepoint, collects: operation} {
+		if name, _ := w.waitObject(s); name != want {
+			t.Errorf("%q, want %q", name, want)
+		}
 	}
 	if rule := w.IdleRule(compiler); rule != waits.IdleRuntime {
 		t.Errorf("a compiler's thread is idle by %q, want %q", rule, waits.IdleRuntime)

@@ -5,6 +5,7 @@ package waits
 import (
 	"cmp"
 	"path"
+	"regexp"
 	"strings"
 )
 
@@ -191,6 +192,28 @@ func describeChild(name string, a *[6]uint64) Wait {
 
 // WhyDatabaseLock is [Ownership].Why of a [DatabaseLock] of PostgreSQL.
 const WhyDatabaseLock = "select pg_blocking_pids(PID) names its owner"
+
+// AwaitsClient ends [Ownership].Why of a process of PostgreSQL that waits for its client within a transaction, and so
+// can hold locks.
+const AwaitsClient = ": waits for its client"
+
+// FindTransaction sets the client's connection in place of the epoll if a process of PostgreSQL is within a transaction
+// by its title (src/backend/tcop/postgres.c). [OpenFiles.AddFileDetails] has completed the wait.
+func (f *OpenFiles) FindTransaction(w *Wait) {
+	if w.Idle != IdleEventLoop || w.FD == nil {
+		return
+	}
+	state := transaction.FindStringSubmatch(strings.TrimRight(f.read(f.path(f.pid, "cmdline")), "\x00 "))
+	for _, d := range w.FD.Holds {
+		if state != nil && d.Type == "socket" {
+			f.complete(&d, true, Descriptor)
+			w.Idleness, w.Why, w.FD = Idleness{}, state[1]+AwaitsClient, &d
+			return
+		}
+	}
+}
+
+var transaction = regexp.MustCompile(`^postgres: .* (idle in transaction( \(aborted\))?)$`)
 
 // SQLite is [Wait.Type] of a [DatabaseLock] of SQLite, and what [LockedDatabase] returns for it.
 const SQLite = "SQLite"

@@ -2,7 +2,10 @@
 
 package waits
 
-import "testing"
+import (
+	"os"
+	"testing"
+)
 
 func TestCallsWithoutDescriptorsAreSleeps(t *testing.T) {
 	const fds = 0x7f0000001000
@@ -137,6 +140,30 @@ func TestASleepOfSQLiteIsAWaitForItsLock(t *testing.T) {
 		}
 		if got, want := w.String(), "SQLite's lock (SQLite stores no owner of it)"; w.Kind == DatabaseLock && got != want {
 			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+func TestAProcessOfPostgreSQLWithinATransactionWaitsForItsClient(t *testing.T) {
+	root := t.TempDir()
+	if err := os.Mkdir(root+"/7", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	const where = "postgres: app shop 127.0.0.1(40262) "
+	for title, want := range map[string]string{
+		where + "idle in transaction\x00  ": "idle in transaction", where + "idle": "",
+		where + "idle in transaction (aborted)": "idle in transaction (aborted)",
+		"/bin/sh\x00idle in transaction\x00":    "", "postgres: idle in transaction writer": "",
+	} {
+		if err := os.WriteFile(root+"/7/cmdline", []byte(title), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		f := &OpenFiles{root: root, pid: 7}
+		w := Wait{Kind: Descriptor, Idleness: idleBy(IdleEventLoop), FD: &OpenFile{FD: 5, Type: "epoll",
+			Holds: []OpenFile{{FD: 4, Type: "signalfd"}, {FD: 9, Type: "socket"}}}}
+		f.FindTransaction(&w)
+		if isIn := w.Idle == "" && w.FD.FD == 9 && w.Why == want+AwaitsClient; isIn != (want != "") {
+			t.Errorf("%q: %+v", title, w)
 		}
 	}
 }

@@ -4,10 +4,13 @@ package locks
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"prywalk/internal/base/schema"
+	"prywalk/internal/base/tabular"
 	"prywalk/internal/show/chains"
 	"prywalk/internal/show/dump/stacks"
 	"prywalk/internal/walk/waits"
@@ -141,8 +144,33 @@ func keyOf(pid int, t *stacks.Thread) lockKey {
 	return k
 }
 
+// nameCandidates adds the processes of PostgreSQL that can hold a lock, as they are within a transaction and wait for
+// their clients, to what is said of the lock's owner.
+func (l *Locks) nameCandidates() {
+	var list []string
+	for p, t := range stacks.ThreadsOf(l.Processes) {
+		if w := t.WaitsFor; w != nil && w.FD != nil {
+			if state, ok := strings.CutSuffix(w.Why, waits.AwaitsClient); ok {
+				list = append(list, fmt.Sprintf("%d, %q, client %s", p.PID, state, w.FD.OtherEnd()))
+			}
+		}
+	}
+	candidates := tabular.Form(len(list), "candidate: ", "candidates: ")
+	if n := len(list) - maxCandidates; n > 0 {
+		list = append(list[:maxCandidates], fmt.Sprintf("%d more", n))
+	}
+	for _, t := range stacks.ThreadsOf(l.Processes) {
+		if w := t.WaitsFor; w != nil && w.Kind == waits.DatabaseLock && len(list) > 0 {
+			w.Why = waits.WhyDatabaseLock + "; " + candidates + strings.Join(list, "; ")
+		}
+	}
+}
+
+const maxCandidates = 4
+
 // Collect lists what threads wait for of other threads ([waits.Kind.IsSynchronization]), those of idle waiters last.
 func (l *Locks) Collect() {
+	l.nameCandidates()
 	indexes := map[lockKey]int{}
 	for p, t := range stacks.ThreadsOf(l.Processes) {
 		if w := t.WaitsFor; w == nil || !w.Kind.IsSynchronization() {

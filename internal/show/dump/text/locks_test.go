@@ -157,6 +157,37 @@ func TestTheWaitersForSQLitesLockAreNoAllClear(t *testing.T) {
 	}
 }
 
+func TestAProcessWithinATransactionIsACandidateForALockOfADatabase(t *testing.T) {
+	thread := func(pid int, w waits.Wait) *stacks.Process {
+		return &stacks.Process{PID: pid, Name: "postgres", Threads: []stacks.Thread{{
+			TID: pid, Name: "postgres", State: "S", Wait: "epoll_wait", WaitsFor: &w}}}
+	}
+	client := func(state, address string, peers ...waits.Peer) waits.Wait {
+		return waits.Wait{Kind: waits.Descriptor, Ownership: waits.Ownership{Why: state + waits.AwaitsClient},
+			FD: &waits.OpenFile{FD: 7, Type: "socket", Remote: address, Peers: peers}}
+	}
+	l := locks.New()
+	l.Processes = []*stacks.Process{
+		thread(7, waits.Wait{Kind: waits.DatabaseLock, Ownership: waits.Ownership{Why: waits.WhyDatabaseLock}}),
+		thread(8, client("idle in transaction", "127.0.0.1:40262", waits.Peer{PID: 5, Name: "sync"}))}
+	for more, want := range []string{"; candidate: 8, \"idle in transaction\", client 127.0.0.1:40262 = sync (pid 5)\n",
+		"; candidates: 8, \"idle in transaction\", client 127.0.0.1:40262 = sync (pid 5); " +
+			"9, \"idle in transaction (aborted)\", client 10.0.0.9:51000\n"} {
+		if more > 0 {
+			l.Processes = append(l.Processes, thread(9, client("idle in transaction (aborted)", "10.0.0.9:51000")))
+		}
+		l.Locks = nil
+		l.Collect()
+		var b strings.Builder
+		_ = WriteLocks(&b, l)
+		const transfers = "\n1 thread waits for 127.0.0.1:40262 = sync (pid 5): 8 postgres of process 8\n"
+		want = "\ndatabase-lock: " + waits.WhyDatabaseLock + want
+		if text := b.String(); !strings.Contains(text, want) || !strings.Contains(text, transfers) {
+			t.Errorf("%s\nwant%s%s", text, want, transfers)
+		}
+	}
+}
+
 func TestALikelyOwnerIsShownWithWhatItDoes(t *testing.T) {
 	at := func(function string) []stacks.Frame {
 		return []stacks.Frame{{Place: &stacks.Place{Function: function, Kind: "cpython"}}}
