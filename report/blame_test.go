@@ -47,8 +47,8 @@ func (c *contention) add(tid int64, function string, from, to int64, lock string
 			[]string{lock}
 	}
 	switch {
-	case owner == rec.NoOwner:
-		s.Label[rec.LabelOwner] = []string{rec.OwnerNoneText}
+	case owner < 0:
+		s.Label[rec.LabelOwner] = []string{rec.OwnerText(int(owner))}
 	case owner != 0:
 		s.NumLabel[rec.LabelOwner] = []int64{owner}
 	}

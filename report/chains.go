@@ -210,8 +210,11 @@ func (b *chainBuilder) waitOf(id *waitID) knownWait {
 		w.OwnerProcess, w.OwnerName = w.Child, b.names[w.Child]
 	case l.Kind != waits.NoWait:
 		w = &waits.Wait{Kind: l.Kind, Symbol: l.Object, Type: l.Type}
-		if w.Owner = int(max(0, id.owner)); id.owner == rec.NoOwner {
+		switch w.Owner = int(max(0, id.owner)); id.owner {
+		case rec.NoOwner:
 			w.Free, w.Why = true, "the lock was free when it was read"
+		case rec.ParentOwner:
+			w.Why = chains.Forked
 		}
 	case l.File == "file" && waits.LooksUp(id.wait):
 		w.Symbol, w.Path = "", id.what

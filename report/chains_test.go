@@ -118,6 +118,18 @@ func TestAChainEndsAtSQLitesLock(t *testing.T) {
 	}
 }
 
+func TestAChainEndsAtALockThatWasCopiedLocked(t *testing.T) {
+	c := newContention()
+	c.did(9, 9, "web", "log", 0, 1000, "mutex mu", rec.ParentOwner)
+	c.did(9, 10, "web", "work", 0, 1000, "run", 0)
+	text, r := chainsText(t, c)
+	const want = "100 % of the blocked time of web (pid 9) ends in log of web (pid 9), at mutex mu, " +
+		chains.Forked + "\n"
+	if !strings.HasPrefix(text, want) || len(r.Chains) != 1 || r.Chains[0].Meanwhile != nil {
+		t.Errorf("%s\nwant %s", text, want)
+	}
+}
+
 // It ran before its stop, and does nothing meanwhile.
 func TestAChainEndsAtAStoppedThread(t *testing.T) {
 	c := newContention()

@@ -100,6 +100,7 @@ function ownerThread(c, from = -Infinity, to = Infinity) {
 // ownerText names an owner, and others of its name as one.
 function ownerText(c, owners = 1, thread = ownerThread(c)) {
   if (!c.owner) return "";
+  if (c.owner === "parent") return "owner: a thread of the parent process (before the fork)";
   if (!ownerNumber(c)) return "free when looked at";
   const t = model.threads[thread], what = (c.owner.startsWith("~") ? "likely owner" : / join /.test(c.wait) ? "joined thread" : "owner") + (owners > 1 ? "s" : "");
   return `${what}: ${!t ? ownerNumber(c) : owners > 1 ? `${stem(t)} × ${owners}` : threadName(t)}`;

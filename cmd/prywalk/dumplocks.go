@@ -29,8 +29,11 @@ func (f *dumpFlags) checkLocks() error {
 	if f.locks && (f.merge || f.atomic) {
 		return errs.Usage("--locks cannot be combined with --merge or --atomic")
 	}
-	if f.chains && (f.locks || f.merge || f.atomic) {
-		return errs.Usage("--chains cannot be combined with --locks, --merge or --atomic")
+	if f.chains && f.locks {
+		return errs.Usage("--chains cannot be combined with --locks: dump twice, with --locks and with --chains")
+	}
+	if f.chains && (f.merge || f.atomic) {
+		return errs.Usage("--chains cannot be combined with --merge or --atomic")
 	}
 	return nil
 }

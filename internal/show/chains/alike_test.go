@@ -53,10 +53,28 @@ func TestChainsThatAreAlikeAreOneEntry(t *testing.T) {
 	server = add(server, 6, Link{Comm: "php", Function: "sleep", WaitsFor: &waits.Wait{Kind: waits.Sleep}},
 		Next{End: End{Kind: Timer}})
 	one = add(pool[:1:1], 8, Link{Comm: "db", Function: "home", WaitsFor: condition(64)}, NextOf(condition(64)))
+	var forks []Interval
+	for i := range 2 {
+		w := &waits.Wait{Kind: waits.Child, Ownership: waits.Ownership{OwnerProcess: 50 + i, OwnerName: "php"}}
+		forks = add(forks, 7, Link{Comm: "php", Function: "run", WaitsFor: w}, NextOf(w))
+	}
+	locked := &waits.Wait{Kind: waits.Mutex, Symbol: "mu", Ownership: waits.Ownership{OwnerGone: 7, OwnerParent: 7}}
+	child := add(nil, 50, Link{Comm: "php", Function: "log", WaitsFor: locked}, NextOf(locked))
 	for _, c := range []struct {
 		all  []Interval
 		want string
 	}{
+		{forks, "2 of 2 blocked threads of php (pid 7) end outside, at php (several processes), which were not looked at; " +
+			"prywalk dump --chains --children -p 7 includes those\n2 blocked threads, without idle waits\n\n" +
+			"share  the chain ends\n100 %  outside, at php (several processes), which were not looked at\n\n" +
+			"share  the chain passes through\n100 %  php (several processes)\n\nshare  chains\n100 %  2 threads\n" +
+			"         php (pid 7): run waits for child\n         php (several processes)\n" +
+			"         → outside, at php (several processes), which were not looked at\n"},
+		{child, "1 of 1 blocked thread of php (pid 50) ends in log of php (pid 50), at mutex mu, taken by a thread of the " +
+			"parent process before the fork: no thread of this process holds it\n1 blocked thread, without idle waits\n\n" +
+			"share  the chain ends\n100 %  in log of php (pid 50), at mutex mu, " + Forked + "\n\n" +
+			"share  chains\n100 %  1 thread\n         php (pid 50), thread 100: log waits for mutex mu\n" +
+			"         → in log of php (pid 50), at mutex mu, " + Forked + "\n"},
 		{server, "3 of 4 blocked threads of php (several processes) end outside, at bank (pid 5), which was not looked at; " +
 			"prywalk dump --chains --match '^(php|bank)$' includes both\n4 blocked threads, without idle waits\n\n" +
 			"share  the chain ends\n 75 %  outside, at bank (pid 5), which was not looked at\n" +

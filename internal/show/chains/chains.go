@@ -202,10 +202,13 @@ func (t Tasks) Next(w *waits.Wait, pid int, awaits string) Next {
 const (
 	stopped = "stopped by a signal or a debugger; SIGCONT, or the debugger, continues it"
 	frozen  = "frozen with its control group"
+	Forked  = "taken by a thread of the parent process before the fork: no thread of this process holds it"
 )
 
 // isKnown reports that the chain needs no owner to end there.
-func (e *End) isKnown() bool { return e.Kind != Unknown || e.Why == stopped || e.Why == frozen }
+func (e *End) isKnown() bool {
+	return e.Kind != Unknown || e.Why == stopped || e.Why == frozen || strings.HasSuffix(e.Why, Forked)
+}
 
 // NextOf returns what a wait leads to. Lock and Final are not set.
 func NextOf(w *waits.Wait) (n Next) {
@@ -228,6 +231,8 @@ func NextOf(w *waits.Wait) (n Next) {
 		return unknown("virtual thread " + cmp.Or(w.OwnerName, fmt.Sprint("#", w.OwnerTask)) + " holds it")
 	case w.OwnerProcess != 0:
 		return Next{Processes: []waits.Peer{{PID: w.OwnerProcess, Name: w.OwnerName}}}
+	case w.OwnerParent != 0 || w.Why == Forked:
+		return unknown("at " + w.Label() + ", " + Forked)
 	case w.OwnerGone != 0:
 		return unknown("the owner of the lock has ended")
 	case w.Kind == waits.Descriptor && file != nil:

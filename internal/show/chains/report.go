@@ -231,7 +231,10 @@ func (r *Report) conclude() string {
 		if r.Blocked > 0 {
 			command = "record"
 		}
-		if first.PID == several || e.PID == several {
+		switch {
+		case first.PID != several && e.PID == several && r.areChildren(e, first.PID):
+			return text + fmt.Sprintf("; prywalk %s --children -p %d includes those", command, first.PID)
+		case first.PID == several || e.PID == several:
 			return text + fmt.Sprintf("; prywalk %s --match '^(%s|%s)$' includes both", command,
 				regexp.QuoteMeta(first.Comm), regexp.QuoteMeta(e.Comm))
 		}
@@ -246,6 +249,15 @@ func (r *Report) conclude() string {
 		text += "; " + ends(&order[i]) + order[i].End.phrase()
 	}
 	return text
+}
+
+// areChildren reports whether all chains from a process to an end consist of a wait for a child of it.
+func (r *Report) areChildren(e *End, pid int) bool {
+	return !slices.ContainsFunc(r.Chains, func(c Chain) bool {
+		w := c.Links[0].WaitsFor
+		isChild := len(c.Links) == 2 && w != nil && w.Kind == waits.Child
+		return !isChild && c.Links[0].PID == pid && c.End.alike() == e.alike()
+	})
 }
 
 func percent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }

@@ -254,9 +254,10 @@ func TestWaitersAreThreadsAndTheMeanNumberOfTasks(t *testing.T) {
 
 func TestOwnersOfLocks(t *testing.T) {
 	for want, s := range map[int64]*profile.Sample{
-		rec.NoOwner: {Label: map[string][]string{rec.LabelOwner: {rec.OwnerNoneText}}},
-		9:           {NumLabel: map[string][]int64{rec.LabelOwner: {9}}},
-		0:           {NumLabel: map[string][]int64{rec.LabelOwner: {-9}}},
+		rec.NoOwner:     {Label: map[string][]string{rec.LabelOwner: {rec.OwnerNoneText}}},
+		rec.ParentOwner: {Label: map[string][]string{rec.LabelOwner: {rec.OwnerParentText}}},
+		9:               {NumLabel: map[string][]int64{rec.LabelOwner: {9}}},
+		0:               {NumLabel: map[string][]int64{rec.LabelOwner: {-9}}},
 	} {
 		if got := LockOwner(s); got != want {
 			t.Errorf("%v: %d, want %d", s, got, want)

@@ -309,10 +309,13 @@ func WaitKind(s *profile.Sample) waits.Kind {
 	return waits.ParseLabel(Label(s, rec.LabelWaitsFor)).Kind
 }
 
-// LockOwner returns the lock's owner, 0 if it is unknown, or rec.NoOwner if the lock is free.
+// LockOwner returns the lock's owner, 0 if it is unknown, rec.NoOwner or rec.ParentOwner.
 func LockOwner(s *profile.Sample) int64 {
-	if Label(s, rec.LabelOwner) == rec.OwnerNoneText {
+	switch Label(s, rec.LabelOwner) {
+	case rec.OwnerNoneText:
 		return rec.NoOwner
+	case rec.OwnerParentText:
+		return rec.ParentOwner
 	}
 	return max(0, NumLabel(s, rec.LabelOwner))
 }

@@ -162,8 +162,8 @@ func (e *encoder) labelSet(l *labelSet) []byte {
 			e.numLabel(&m, numberLabels[i], int64(*v), "")
 		}
 	}
-	if l.Owner == NoOwner {
-		e.label(&m, LabelOwner, OwnerNoneText)
+	if l.Owner < 0 {
+		e.label(&m, LabelOwner, OwnerText(l.Owner))
 	}
 	for i, name := range textLabels {
 		e.label(&m, name, *l.texts()[i])

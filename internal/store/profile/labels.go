@@ -58,7 +58,7 @@ const (
 	LabelRole   = "role"
 	LabelState  = "state"
 	LabelWait   = "wait"
-	// The object waited for, and its owner's tid at the sleep's first sample, or [OwnerNoneText].
+	// The object waited for, and its owner's tid at the sleep's first sample, [OwnerNoneText] or [OwnerParentText].
 	LabelWaitsFor = "waits_for"
 	LabelOwner    = "owner"
 	// LabelTask is "goroutine", "asyncio task" or "virtual thread" in a sample without a thread.
@@ -85,10 +85,13 @@ const (
 	LabelEnd = "end_timestamp_ns"
 )
 
-// NoOwner is the owner of a free lock, OwnerNoneText its text.
+// NoOwner is the owner of a free lock, ParentOwner that of a lock that a thread of the parent process took before the
+// fork, with their texts.
 const (
-	NoOwner       = -1
-	OwnerNoneText = "nobody"
+	NoOwner         = -1
+	OwnerNoneText   = "nobody"
+	ParentOwner     = -2
+	OwnerParentText = "parent"
 )
 
 // OwnerText returns an [Interval]'s Owner as text, or "" if it is unknown.
@@ -98,6 +101,8 @@ func OwnerText(owner int) string {
 		return ""
 	case NoOwner:
 		return OwnerNoneText
+	case ParentOwner:
+		return OwnerParentText
 	}
 	return strconv.Itoa(owner)
 }

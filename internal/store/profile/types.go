@@ -96,7 +96,7 @@ type Interval struct {
 	State, Wait string
 	// WaitsFor is equal for all waiters of one object ("mutex cache_mu"), or "".
 	WaitsFor string
-	// Owner held that object at the sleep's first sample. It is 0 if that is unknown, and [NoOwner] if the lock was free.
+	// Owner held that object at the sleep's first sample. It is 0 if that is unknown, [NoOwner] or [ParentOwner].
 	Owner int
 	// Task is of languages, as languages.GoroutineTask; Thread is then its first function.
 	Task string

@@ -78,7 +78,11 @@ func (t *LiveThreads) Parent(innerTID int) int {
 	if procmem.ReadStatus(t.pid, &s) != nil || namespace(s.PPid) != namespace(t.pid) {
 		return 0
 	}
-	if tid, ok := threadsByInnerTID(s.PPid)[innerTID]; !ok || !isAlive(s.PPid, tid) {
+	tid := innerTID
+	if t.inPIDNamespace {
+		tid = threadsByInnerTID(s.PPid)[innerTID]
+	}
+	if !isAlive(s.PPid, tid) {
 		return 0
 	}
 	return s.PPid

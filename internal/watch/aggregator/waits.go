@@ -103,7 +103,7 @@ func (w *waitState) Thread(innerTID int, _ bool) (int, bool) {
 }
 
 // Parent implements [waits.ThreadFinder].
-func (w *waitState) Parent(int) int { return 0 }
+func (w *waitState) Parent(innerTID int) int { return w.otherThreads.Parent(innerTID) }
 
 // explain returns [profile.Interval].WaitsFor and Owner; nothing outside of a call.
 func (e *waitExplainer) explain(p *processState, th *target.Thread, s *observe.RawSample, id sample.StackID) (
@@ -155,8 +155,11 @@ func (e *waitExplainer) explain(p *processState, th *target.Thread, s *observe.R
 	case found.Kind.IsSynchronization() && found.Address != 0:
 		found.ResolveOwner(p.waitState)
 		found.SetVariable(e.variableAt(p, found.Address))
-		if found.Free {
+		switch {
+		case found.Free:
 			return found.Label(), profile.NoOwner
+		case found.OwnerParent != 0:
+			return found.Label(), profile.ParentOwner
 		}
 		return found.Label(), found.Owner
 	}

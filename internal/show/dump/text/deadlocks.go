@@ -26,12 +26,10 @@ func isOnlyThread(l *locks.Locks, cycle []int) bool {
 
 func writePossibleDeadlock(b *strings.Builder, l *locks.Locks, cycle []int) {
 	if isOnlyThread(l, cycle) {
-		printable.Fprintf(b, "\nPOSSIBLE DEADLOCK: a process's only thread waits for a lock of that process, which only a "+
-			"signal's handler can release\n")
-	} else {
-		printable.Fprintf(b, "\nPOSSIBLE DEADLOCK: %s, if the inferred owners are right\n",
-			cycleText(len(cycle), "thread", "probably holds"))
+		return
 	}
+	printable.Fprintf(b, "\nPOSSIBLE DEADLOCK: %s, if the inferred owners are right\n",
+		cycleText(len(cycle), "thread", "probably holds"))
 	for i, tid := range cycle {
 		t, _ := l.Thread(tid)
 		if t == nil || t.WaitsFor == nil {
@@ -47,6 +45,29 @@ func writePossibleDeadlock(b *strings.Builder, l *locks.Locks, cycle []int) {
 				printable.Fprintf(b, "      likely held by %s: %s\n", shownThreadName(l, owner.TID), owner.Evidence)
 			}
 		}
+	}
+}
+
+// writeOnlyThreads writes those that wait in the same way together.
+func writeOnlyThreads(b *strings.Builder, l *locks.Locks) {
+	var order []string
+	alike := map[string][]int{}
+	for _, c := range l.OnlyThreads {
+		if t, _ := l.Thread(c[0]); t != nil {
+			text := waitsLine(t) + withSeparator(", in ", t.OwnPlace())
+			if alike[text] == nil {
+				order = append(order, text)
+			}
+			alike[text] = append(alike[text], c[0])
+		}
+	}
+	for _, text := range order {
+		who := "a process's only thread waits for a lock of that process"
+		if n := len(alike[text]); n > 1 {
+			who = fmt.Sprintf("the only threads of %d processes wait, each for a lock of its own process", n)
+		}
+		printable.Fprintf(b, "\nPOSSIBLE DEADLOCK: %s, which no other thread can release\n  %s\n      %s\n", who,
+			printable.Raw(shownThreadNames(l, alike[text])), text)
 	}
 }
 
@@ -124,8 +145,8 @@ func sentence(l *locks.Locks, cycle []int) string {
 			continue
 		}
 		if isOnlyThread(l, cycle) {
-			return fmt.Sprintf("%s, its process's only thread, waits for %s%s: only a signal's handler can release it",
-				shownThreadName(l, tid), t.WaitsFor.Object(), withSeparator(" in ", t.OwnPlace()))
+			return fmt.Sprintf("%s, its process's only thread, waits for %s%s%s: no other thread can release it",
+				shownThreadName(l, tid), t.WaitsFor.Object(), t.WaitsFor.OwnerText(), withSeparator(", in ", t.OwnPlace()))
 		}
 		next := cycle[(i+1)%len(cycle)]
 		held := "held"

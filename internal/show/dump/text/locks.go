@@ -37,6 +37,7 @@ func WriteLocks(w io.Writer, l *locks.Locks) error {
 	for _, c := range l.PossibleDeadlocks {
 		writePossibleDeadlock(&b, l, c)
 	}
+	writeOnlyThreads(&b, l)
 	writeTaskLocks(&b, l)
 	writeGoroutineDeadlocks(&b, l)
 	writeGoroutineLocks(&b, l)

@@ -157,6 +157,27 @@ func TestTheWaitersForSQLitesLockAreNoAllClear(t *testing.T) {
 	}
 }
 
+func TestForkedProcessesWithTheSameCopiedLockAreOneEntry(t *testing.T) {
+	l := locks.New()
+	for pid := 7; pid < 10; pid++ {
+		w := &waits.Wait{Kind: waits.Mutex, Symbol: "mu", Ownership: waits.Ownership{OwnerGone: 5 + pid/9, OwnerParent: 5}}
+		l.Processes = append(l.Processes, &stacks.Process{PID: pid, Name: "web", Threads: []stacks.Thread{{
+			TID: pid, Name: "web", State: "S", Wait: "futex", WaitsFor: w}}})
+	}
+	l.Examine(locks.AsRead{})
+	var b strings.Builder
+	_ = WriteLocks(&b, l)
+	const want = "; 3 POSSIBLE DEADLOCKS\n\n" +
+		"POSSIBLE DEADLOCK: the only threads of 2 processes wait, each for a lock of its own process, which no other " +
+		"thread can release\n  7 web of process 7, 8 web of process 8\n" +
+		"      waits for mutex mu, taken by thread 5 of the parent process 5 before the fork\n\n" +
+		"POSSIBLE DEADLOCK: a process's only thread waits for a lock of that process, which no other thread can release\n" +
+		"  9 web of process 9\n      waits for mutex mu, taken by thread 6 of the parent process 5 before the fork\n\nmutex "
+	if !strings.Contains(b.String(), want) {
+		t.Errorf("%s\nwant%s", b.String(), want)
+	}
+}
+
 func TestAProcessWithinATransactionIsACandidateForALockOfADatabase(t *testing.T) {
 	thread := func(pid int, w waits.Wait) *stacks.Process {
 		return &stacks.Process{PID: pid, Name: "postgres", Threads: []stacks.Thread{{
