@@ -185,7 +185,7 @@ class Bins {
 const classes = [
   { id: "cpu", text: "on a CPU" }, { id: "queue", text: "queued for a CPU" },
   { id: "idle", text: "waits for work", test: /\[idle: / },
-  { id: "timer", text: "blocked by a timer", test: /^((clock_)?nanosleep|sleep|hrtimer|alarm|pause)|^\w+(: |\.)sleep\b/i },
+  { id: "timer", text: "blocked by a timer", test: /^((clock_)?nanosleep(?!: SQLite)|sleep|hrtimer|alarm|pause)|^\w+(: |\.)sleep\b/i },
   { id: "lock", text: "by a lock or another thread", test: /futex|mutex|lock\b|monitor|park|cond|semaphore|sem_|^(chan|sync|select of channels)/i },
   { id: "disk", text: "by a disk", test: /^disk|fsync|fdatasync|io_schedule|msync|sync_file/i },
   { id: "child", text: "by a child", test: /wait4|waitid|do_wait/i },

@@ -69,6 +69,8 @@ func (s *Summary) addActivity(x *Sample, c class) {
 func (s *Summary) heldBy(g *group) string {
 	owner, most := Largest(g.owners, byNumber)
 	switch {
+	case 2*g.inherited > g.time:
+		return ", taken in the parent process before the fork"
 	case 5*most >= 4*g.time || len(g.owners) == 1:
 		return ", held by " + s.name(owner, s.doing(func(h holder) bool { return h == holder{owner, anywhere} }))
 	case len(g.owners) > 1:

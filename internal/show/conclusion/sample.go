@@ -36,7 +36,7 @@ type Wait struct {
 	Object string
 	// In is the function that waits for its object, or sleeps, within the program's, or "".
 	In string
-	// Owner is a thread's ID of Thread's process; not positive: unknown.
+	// Owner is a thread's ID of Thread's process, or [profile.ParentOwner]; other numbers mean that it is unknown.
 	Owner int64
 	waits.Idleness
 }

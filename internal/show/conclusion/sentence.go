@@ -24,8 +24,11 @@ const (
 	// small is the part of the duration from which on time is worth a word, muchDoubt that of CPU time.
 	small     = 0.05
 	muchDoubt = 0.2
-	// busyFrom is the number of CPUs from which on a program is busy though threads sleep.
-	busyFrom = 0.18
+	// busyFrom is the number of CPUs from which on a program is busy though threads sleep; limitedFrom is that of one
+	// whose threads wait for the GIL for this part of the time.
+	busyFrom    = 0.3
+	limitedFrom = 0.18
+	limitFrom   = 0.1
 	// clauseFrom is the part of a thread's time from which on a wait has a clause.
 	clauseFrom = 0.2
 	// pollsFor times as much sleep as time in the run queue means that a thread polls, and does not lack a CPU.
@@ -79,14 +82,16 @@ func (s *Summary) clauses() []string {
 	lacksCPUs := queue >= max(cpu, 2*small) && pollsFor*s.queue >= polling
 	s.busy = lacksCPUs || cpu >= busyFrom
 	asleep, where, groups := s.asleep(length), s.where(), s.waitsByTime()
-	wait := 0.0 // without doubt
+	wait, all := 0.0, 0.0 // wait is without doubt
 	for _, g := range groups {
+		all += float64(g.time) / length
 		if !s.isDoubtful(g) {
 			wait += float64(g.time) / length
 		}
 	}
+	limit := slices.IndexFunc(groups, s.limits)
 	held, most := s.loopHeld(length)
-	isIdle := lacksCPUs && s.mostlyIdle(length) && wait <= cpu+queue
+	isIdle := lacksCPUs && s.mostlyIdle(length) && all <= cpu+queue
 	switch {
 	case s.OnlyValues != "" && where == "", cpu+queue == 0 && s.blocked == [stopped + 1]int64{},
 		where == "" && length < short:
@@ -120,11 +125,11 @@ func (s *Summary) clauses() []string {
 			clauses = append(clauses, s.sleepToo()...)
 		}
 		return append(clauses, s.busyToo(cpu, where)...)
-	case cpu >= busyFrom || cpu >= small && len(asleep) == 0:
+	case cpu >= busyFrom || cpu >= limitedFrom && limit >= 0 || cpu >= small && len(asleep) == 0:
 		busy := "busy: " + cmp.Or(where, "where is not known") + "; " + load(cpu)
-		if i := slices.IndexFunc(groups, s.limits); i >= 0 {
-			busy += "; " + s.who(groups[i], length) + groups[i].verb(" wait") + " for the GIL"
-			groups = slices.Delete(groups, i, i+1)
+		if limit >= 0 {
+			busy += "; " + s.who(groups[limit], length) + groups[limit].verb(" wait") + " for the GIL"
+			groups = slices.Delete(groups, limit, limit+1)
 		}
 		busy += s.doubts(false)
 		return append([]string{busy}, s.more(groups, length)...)
@@ -155,7 +160,7 @@ func (s *Summary) clauses() []string {
 
 // limits reports that threads wait for the GIL for long, which bounds the CPU time.
 func (s *Summary) limits(g *group) bool {
-	return g.key.object == string(waits.GIL) && float64(g.time) >= small*s.length()
+	return g.key.object == string(waits.GIL) && float64(g.time) >= limitFrom*s.length()
 }
 
 // unanswered is the note of connections on which no data came back, or "" if there are none, or it is not known.
@@ -296,7 +301,7 @@ func (s *Summary) mostlyIdle(length float64) bool {
 // lateToo says that idle threads get a CPU late. A thread delays each other one by its CPU time at most.
 func (s *Summary) lateToo() string {
 	text := fmt.Sprintf("; to run %s, they queued %s for a CPU", tabular.Nanos(s.cpu), tabular.Nanos(s.queue))
-	if s.queue >= 2*int64(len(s.threads))*s.cpu && !s.isThrottled() {
+	if s.queue >= 2*int64(len(s.threads))*s.cpu && !s.isThrottled() && !s.Part {
 		text += " of a busy host"
 	}
 	return text

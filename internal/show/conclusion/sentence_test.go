@@ -10,6 +10,7 @@ import (
 
 	"prywalk/internal/account/runstats"
 	"prywalk/internal/base/languages"
+	"prywalk/internal/store/profile"
 	"prywalk/internal/walk/waits"
 )
 
@@ -202,6 +203,10 @@ var conclusions = []struct {
 		p.Add(&Sample{Task: "goroutine", Blocked: second, Stack: p.stack("main.lookup"), Serves: true,
 			Wait: Wait{Call: "select", In: "grpc.Check"}})
 	}, "mostly waiting: about 8 goroutines for sync.Mutex.Lock in main.flush; see dump --locks while it waits"},
+	{"a copy of a lock that the parent process held at the fork", func(p *program) {
+		p.waits("child", "log_line", 9, heldBy(mutex, profile.ParentOwner))
+		p.runs("writer", "log_line", 5)
+	}, "mostly waiting: 1 thread for mutex cache_mu in log_line, taken in the parent process before the fork"},
 	{"main waits for work, and another hardly waits", func(p *program) {
 		p.waits("main", "<module> (job.py)", 10, Wait{Call: "futex", Kind: waits.Semaphore, Object: "queue.Queue.get"})
 		p.waits("log", "emit", 0.7, Wait{Call: "write"})

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"prywalk/internal/base/languages"
+	"prywalk/internal/store/profile"
 	"prywalk/internal/walk/waits"
 )
 
@@ -97,6 +98,7 @@ type group struct {
 	functions map[int32]int64
 	in        map[string]int64 // [Wait].In of sleeps
 	owners    map[Thread]int64
+	inherited int64 // part of time: fork copied the lock, taken
 }
 
 // New begins with the recording's duration in nanoseconds, 0 if it is unknown, and its comments, which tell of
@@ -219,7 +221,9 @@ func (g *group) add(x *Sample) {
 		g.functions[x.Stack[0]] += x.Blocked
 	}
 	g.in[x.Wait.In] += x.Blocked
-	if x.Wait.Owner > 0 {
+	if x.Wait.Owner == profile.ParentOwner {
+		g.inherited += x.Blocked
+	} else if x.Wait.Owner > 0 {
 		g.owners[Thread{x.Thread.PID, x.Wait.Owner}] += x.Blocked
 	}
 }

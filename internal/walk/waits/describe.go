@@ -213,7 +213,7 @@ func (f *OpenFiles) FindTransaction(w *Wait) {
 	}
 }
 
-var transaction = regexp.MustCompile(`^postgres: .* (idle in transaction( \(aborted\))?)$`)
+var transaction = regexp.MustCompile(`^postgres: .* (idle in transaction)$`) // an aborted one holds no locks
 
 // SQLite is [Wait.Type] of a [DatabaseLock] of SQLite, and what [LockedDatabase] returns for it.
 const SQLite = "SQLite"

@@ -68,6 +68,7 @@ type unnamedFile struct {
 	fd         int
 	due        monotonic.Moment // when newer lists may be read
 	onlyServer bool             // clients are not named
+	again      bool             // it was searched once
 }
 
 func (e *waitExplainer) add(p *processState, th *target.Thread) {
@@ -233,7 +234,7 @@ func (w *waitState) describe(fd int, link string, onlyServer bool) string {
 	due := monotonic.Moment(w.ends.NextLists(w.peers))
 	text := w.linkText(fd, link)
 	if strings.Contains(text, ":[") && !strings.Contains(text, " = ") && monotonic.Moment(procmem.Now()) < due {
-		cache.Put(&w.unnamed, maxCached, text, unnamedFile{fd, due, onlyServer})
+		cache.Put(&w.unnamed, maxCached, text, unnamedFile{fd: fd, due: due, onlyServer: onlyServer})
 	}
 	return text
 }
@@ -257,8 +258,12 @@ func (p *processState) nameLater(now monotonic.Moment) {
 		}
 		longer := w.linkText(f.fd, link)
 		isClient := f.onlyServer && w.peers.IsServed(link)
-		if longer != text && strings.HasPrefix(longer, text) && !isClient {
+		switch {
+		case longer != text && strings.HasPrefix(longer, text) && !isClient:
 			cache.Put(&p.named, maxEnds, text, longer)
+		case longer == text && !f.again: // a search for another file may have postponed the lists
+			f.again, f.due = true, monotonic.Moment(w.ends.NextLists(w.peers))
+			w.unnamed[text] = f
 		}
 	}
 }

@@ -160,7 +160,7 @@ func (l *Locks) nameCandidates() {
 		list = append(list[:maxCandidates], fmt.Sprintf("%d more", n))
 	}
 	for _, t := range stacks.ThreadsOf(l.Processes) {
-		if w := t.WaitsFor; w != nil && w.Kind == waits.DatabaseLock && len(list) > 0 {
+		if w := t.WaitsFor; w != nil && w.Kind == waits.DatabaseLock && w.Type == "" && len(list) > 0 {
 			w.Why = waits.WhyDatabaseLock + "; " + candidates + strings.Join(list, "; ")
 		}
 	}

@@ -30,7 +30,7 @@ func transferOf(call string) (verbs [2]string, ok bool) {
 		call = "read"
 	case "writev", "sendto", "sendmsg", "sendmmsg", "sendfile":
 		call = "write"
-	case "ppoll", "select", "pselect6", "epoll_wait":
+	case "ppoll", "select", "pselect6", "epoll_wait", "epoll_pwait", "epoll_pwait2":
 		call = "poll"
 	case "wait4", "waitid":
 		call = "child"
