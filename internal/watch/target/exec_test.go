@@ -22,7 +22,7 @@ func TestAListingDuringAnExecIsNotApplied(t *testing.T) {
 	t.Cleanup(func() { _ = opened.Close() })
 	p := NewProcess(opened, false, 0)
 	defer p.CloseTaskDir()
-	p.Threads = NewThreadList(true)
+	p.Threads = NewThreadList(true, "")
 	p.Threads.Add(&Thread{TID: pid})
 	p.Threads.Add(&Thread{TID: pid + 1})
 	now := ptrace.Now()

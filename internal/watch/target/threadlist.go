@@ -3,7 +3,6 @@
 package target
 
 import (
-	"bytes"
 	"slices"
 	"time"
 
@@ -24,8 +23,8 @@ type ThreadList struct {
 	generation int64
 	startKnown bool
 
-	changeHinted    bool // since the last listing
-	firstThreadName procmem.Comm
+	changeHinted bool   // since the last listing
+	firstName    string // the first thread's
 }
 
 // rejected is a thread that is not selected by its name.
@@ -43,9 +42,10 @@ const (
 	listShare = 128
 )
 
-// NewThreadList returns an empty list. fromStart means that all threads began within the recording.
-func NewThreadList(fromStart bool) ThreadList {
-	return ThreadList{byTID: map[int]*Thread{}, startKnown: fromStart}
+// NewThreadList returns an empty list. fromStart means that all threads began within the recording. name is the first
+// thread's, "" if it was not read: a program can give itself another one before it is read again.
+func NewThreadList(fromStart bool, name string) ThreadList {
+	return ThreadList{byTID: map[int]*Thread{}, startKnown: fromStart, firstName: name}
 }
 
 // Of returns the thread with a number, or nil if it is not tracked.
@@ -110,9 +110,11 @@ func (list *ThreadList) FinishListing() {
 
 // SetFirstName sets the first thread's name, and reports whether it has changed.
 func (list *ThreadList) SetFirstName(name *procmem.Comm) (renamed bool) {
-	last := list.firstThreadName.Bytes()
-	renamed = len(last) > 0 && !bytes.Equal(name.Bytes(), last)
-	list.firstThreadName = *name
+	if string(name.Bytes()) == list.firstName { // no allocation
+		return false
+	}
+	renamed = list.firstName != ""
+	list.firstName = name.String()
 	return renamed
 }
 

@@ -4,9 +4,11 @@ package target
 
 import (
 	"fmt"
+	"os"
 	"testing"
 	"time"
 
+	"prywalk/internal/host/procmem"
 	"prywalk/ptrace"
 )
 
@@ -54,7 +56,7 @@ func TestThreadsAreListedAtEachHintWithinTheShareAndSeldomOfAnIdleProcess(t *tes
 
 // A name may be set late: a young thread's is soon read again, an old one's after a second.
 func TestTheNameOfARejectedThreadIsReadAgain(t *testing.T) {
-	list := NewThreadList(true)
+	list := NewThreadList(true, "")
 	for _, c := range []struct{ at, again ptrace.Moment }{{5, 5}, {6, 7}, {15, 25}, {8e9, 9e9}} {
 		list.Reject(7, c.at)
 		if c.again > c.at && !list.Rejects(7, c.again.Add(-1)) || list.Rejects(7, c.again) {
@@ -70,7 +72,7 @@ func TestTheNameOfARejectedThreadIsReadAgain(t *testing.T) {
 }
 
 func TestAThreadBeganWithinTheRecordingIfItWasNotListedAtTheStart(t *testing.T) {
-	list := NewThreadList(false)
+	list := NewThreadList(false, "")
 	list.Reject(7, 1)
 	before := fmt.Sprint(list.KnowsStart(), list.FromZero(7), list.FromZero(8))
 	list.FinishListing()
@@ -82,7 +84,7 @@ func TestAThreadBeganWithinTheRecordingIfItWasNotListedAtTheStart(t *testing.T) 
 }
 
 func TestAnEndedThreadStaysUntilTheNextListing(t *testing.T) {
-	list := NewThreadList(true)
+	list := NewThreadList(true, "")
 	first, second := &Thread{TID: 7}, &Thread{TID: 8}
 	list.Reject(8, 1)
 	list.Add(first)
@@ -114,5 +116,18 @@ func TestAProcesssClockIsReadWithinItsShare(t *testing.T) {
 	}
 	if got := p.Clock.CPUTime(); got != 2 {
 		t.Errorf("%d ns of CPU time since the start, want 2", got)
+	}
+}
+
+func TestANameThatIsNotTheOneReadBeforeIsAChange(t *testing.T) {
+	var name procmem.Comm
+	if err := procmem.ReadComm(os.Getpid(), &name); err != nil {
+		t.Fatal(err)
+	}
+	for before, want := range map[string]bool{"": false, name.String(): false, "exe": true} {
+		list := NewThreadList(true, before)
+		if first, again := list.SetFirstName(&name), list.SetFirstName(&name); first != want || again {
+			t.Errorf("before %q: changed %t, then %t; want %t, then none", before, first, again, want)
+		}
 	}
 }

@@ -143,7 +143,7 @@ func TestThreadsThatStopLateAreLetGoOfInEveryWait(t *testing.T) {
 func (l *late) list(shared *target.Process) {
 	l.c.tracked.trackProcess(shared)
 	for p := l.c.tracked.procs[0]; ptrace.Now() < l.until; {
-		p.Threads = target.NewThreadList(false)
+		p.Threads = target.NewThreadList(false, "")
 		l.c.listings.refresh(p, ptrace.Now())
 		for _, th := range p.Threads.All() {
 			th.Observed.Close()

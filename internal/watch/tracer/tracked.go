@@ -64,7 +64,7 @@ func (t *tracked) trackProcess(p *target.Process) {
 	p.UpdateOtherMemory()
 	p.TaskDir.ChargeTo(t.shared.Files)
 	fromStart := p.Child && p.Code.StartTime >= t.startTicks // all its time lies within the recording
-	p.Threads = target.NewThreadList(fromStart)
+	p.Threads = target.NewThreadList(fromStart, p.Code.Comm)
 	if fromStart {
 		t.endedThreads.beginFromZero(p)
 		p.FromStart = true
