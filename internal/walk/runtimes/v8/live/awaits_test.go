@@ -49,9 +49,16 @@ func TestPendingAwaitsAreThoseOfTheProgramsOwnAccount(t *testing.T) {
 	for version, exe := range nodes(t) {
 		t.Run(version, func(t *testing.T) {
 			pid, account := startAwaits(t, exe, "2000,worker")
+			var got map[string]int
+			defer func() {
+				if t.Failed() {
+					t.Logf("the last chains are %v, want %v", got, account)
+				}
+			}()
 			testtargets.Eventually(t, "the chains of the program", func() bool {
 				p := observed.Dump(t, pid, dump.Options{MaxDepth: -1, Awaits: true})
-				return p.Awaits != nil && maps.Equal(awaitsOf(p), account)
+				got = awaitsOf(p)
+				return p.Awaits != nil && maps.Equal(got, account)
 			})
 		})
 	}
