@@ -30,7 +30,9 @@ func (t *taskReader) asyncioTasks() (list []uint64) {
 	}
 	isCopy := func(task uint64) bool {
 		id := threadOf(task)
-		return id != 0 && t.greenlets.base == 0 && !slices.ContainsFunc(t.threads.list, func(th thread) bool { return th.id == id })
+		// gevent gives loops the greenlet in place of the thread
+		return id != 0 && t.greenlets.base == 0 &&
+			!slices.ContainsFunc(t.threads.list, func(th thread) bool { return th.id == id })
 	}
 	// a thread may have begun since its list was read
 	if slices.ContainsFunc(list, isCopy) && t.threads.readThreads() {
