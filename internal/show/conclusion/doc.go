@@ -16,7 +16,8 @@
 //	neither, or only for a small part                                                          mostly asleep: …
 //
 // Threads that queue are no program without a CPU if they wait for work for ≥ 3/4 of their time, and they queue for
-// < 50 % of the duration, and run for < 30 %: that is mostly asleep, and the line adds what they ran and queued.
+// < 50 % of the duration, and run for < 30 %, and all waits within work, doubtful ones too, are ≤ CPU + queued: that is
+// mostly asleep, and the line adds what they ran and queued.
 //
 // Of waits the first is that of the largest weight ([Summary.weight]). Guessed idle waits do not count while other
 // threads run or queue for 10 % of the time.

@@ -36,8 +36,10 @@ type Wait struct {
 	Object string
 	// In is the function that waits for its object, or sleeps, within the program's, or "".
 	In string
-	// Owner is a thread's ID of Thread's process, or [profile.ParentOwner]; other numbers mean that it is unknown.
+	// Owner is a thread's ID of Thread's process; a number that is not positive means that it is unknown.
 	Owner int64
+	// Inherited means that a thread of the parent process had taken the lock before the fork.
+	Inherited bool
 	waits.Idleness
 }
 

@@ -24,8 +24,8 @@ const (
 	// small is the part of the duration from which on time is worth a word, muchDoubt that of CPU time.
 	small     = 0.05
 	muchDoubt = 0.2
-	// busyFrom is the number of CPUs from which on a program is busy though threads sleep; limitedFrom is that of one
-	// whose threads wait for the GIL for this part of the time.
+	// busyFrom is the number of CPUs from which on a program is busy though threads sleep; limitedFrom replaces it if
+	// threads wait for the GIL for limitFrom of the duration or longer.
 	busyFrom    = 0.3
 	limitedFrom = 0.18
 	limitFrom   = 0.1
@@ -287,7 +287,8 @@ func (s *Summary) queued(n int64, where string) string {
 	return text
 }
 
-// mostlyIdle reports whether the threads that queue wait for work for most of their time, and for a CPU hardly ever.
+// mostlyIdle reports whether the threads that queue wait for work for three quarters of their time or more, and the
+// program runs for less than busyFrom of the duration and queues for less than half of it.
 func (s *Summary) mostlyIdle(length float64) bool {
 	var idle, wall int64
 	for _, t := range s.threads {
@@ -415,6 +416,9 @@ func (s *Summary) code() (text string, time int64) {
 // polling names the call that waits for events and takes much of the CPU time of threads that hardly ever sleep: it
 // returns at once, and they call it again. The time is 0 if there is none, or a thread's sleeps are not known.
 func (s *Summary) polling() (text string, in int32, time int64) {
+	if s.Part || s.OnlyValues != "" {
+		return "", 0, 0
+	}
 	times := map[call]int64{}
 	for p, v := range s.polls {
 		if t := s.threads[p.thread]; 50*(t.wall-t.ready) <= t.wall {
@@ -424,7 +428,7 @@ func (s *Summary) polling() (text string, in int32, time int64) {
 	c, time := Largest(times, func(a, b call) int {
 		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.name, b.name))
 	})
-	if s.Part || s.OnlyValues != "" || time == 0 || 10*time < 3*s.collectors[""] {
+	if time == 0 || 10*time < 3*s.collectors[""] {
 		return "", 0, 0
 	}
 	return percent(time, s.cpu) + " in " + s.function(c.from, "") + ", where " + c.name + " returns at once", c.from, time

@@ -10,7 +10,6 @@ import (
 
 	"prywalk/internal/account/runstats"
 	"prywalk/internal/base/languages"
-	"prywalk/internal/store/profile"
 	"prywalk/internal/walk/waits"
 )
 
@@ -204,7 +203,9 @@ var conclusions = []struct {
 			Wait: Wait{Call: "select", In: "grpc.Check"}})
 	}, "mostly waiting: about 8 goroutines for sync.Mutex.Lock in main.flush; see dump --locks while it waits"},
 	{"a copy of a lock that the parent process held at the fork", func(p *program) {
-		p.waits("child", "log_line", 9, heldBy(mutex, profile.ParentOwner))
+		copied := mutex
+		copied.Inherited = true
+		p.waits("child", "log_line", 9, copied)
 		p.runs("writer", "log_line", 5)
 	}, "mostly waiting: 1 thread for mutex cache_mu in log_line, taken in the parent process before the fork"},
 	{"main waits for work, and another hardly waits", func(p *program) {

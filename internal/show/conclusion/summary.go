@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"prywalk/internal/base/languages"
-	"prywalk/internal/store/profile"
 	"prywalk/internal/walk/waits"
 )
 
@@ -221,7 +220,7 @@ func (g *group) add(x *Sample) {
 		g.functions[x.Stack[0]] += x.Blocked
 	}
 	g.in[x.Wait.In] += x.Blocked
-	if x.Wait.Owner == profile.ParentOwner {
+	if x.Wait.Inherited {
 		g.inherited += x.Blocked
 	} else if x.Wait.Owner > 0 {
 		g.owners[Thread{x.Thread.PID, x.Wait.Owner}] += x.Blocked

@@ -125,8 +125,9 @@ func (d *Data) burstsOf(call, object string) string {
 }
 
 func (d *Data) concludedWait(s *profile.Sample) conclusion.Wait {
-	w := conclusion.Wait{Call: Label(s, rec.LabelWait), Kind: WaitKind(s), Owner: LockOwner(s),
-		Idleness: d.waiting.idleness(s)}
+	owner := LockOwner(s)
+	w := conclusion.Wait{Call: Label(s, rec.LabelWait), Kind: WaitKind(s), Owner: owner,
+		Inherited: owner == rec.ParentOwner, Idleness: d.waiting.idleness(s)}
 	w.Object, _ = d.waiting.waitObject(s)
 	switch {
 	case w.Object == databaseLock, w.Object == sqliteLock:
