@@ -28,6 +28,7 @@ func noLocks(o *Options) error {
 const (
 	ownerUnknown    = "[owner not known]"
 	ownerNone       = "[lock free when read]"
+	ownerParent     = "[taken in the parent before the fork]"
 	ownerNotSampled = "[owner not seen]"
 )
 
@@ -163,8 +164,11 @@ func sortByTime(list []timedSample) {
 }
 
 func unownedKey(id lockID, owner int64) blameKey {
-	if owner == rec.NoOwner {
+	switch owner {
+	case rec.NoOwner:
 		return blameKey{id, nil, ownerNone}
+	case rec.ParentOwner:
+		return blameKey{id, nil, ownerParent}
 	}
 	return blameKey{id, nil, ownerUnknown}
 }
@@ -281,6 +285,10 @@ func (b *blameBuilder) divide(id lockID, s *profile.Sample, from, end int64, sha
 }
 
 func (b *blameBuilder) attributePart(id lockID, owner, from, end int64, shares *blameShares) {
+	if owner == rec.ParentOwner { // for as long as it is awaited
+		shares.add(unownedKey(id, owner), end-from)
+		return
+	}
 	if owner <= 0 {
 		passing := min(end, from+b.period) // a lock with waiters is not free for long
 		shares.add(unownedKey(id, owner), passing-from)
@@ -322,7 +330,7 @@ func (b *blameBuilder) profile(p *profile.Profile) *profile.Profile {
 	out.Sample = nil
 	out.Location, out.Function = slices.Clone(p.Location), slices.Clone(p.Function)
 	unknown := map[string]*profile.Location{}
-	for _, what := range []string{ownerUnknown, ownerNone, ownerNotSampled} {
+	for _, what := range []string{ownerUnknown, ownerNone, ownerParent, ownerNotSampled} {
 		unknown[what] = synthetic(out, what)
 	}
 	times := map[lockID]held{}

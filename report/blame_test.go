@@ -127,6 +127,8 @@ func TestALockThatWasFreeHasNoOwner(t *testing.T) {
 	c.add(12, "lock", 100*ms, 500*ms, "mutex b", rec.NoOwner)
 	c.add(13, "lock", 105*ms, 125*ms, "mutex b", 10)
 	c.add(14, "lock", 100*ms, 500*ms, "mutex c", rec.NoOwner)
+	c.add(15, "lock", 0, 15*ms, "mutex d", rec.ParentOwner)
+	c.add(16, "lock", 100*ms, 500*ms, "mutex d", rec.ParentOwner)
 	out, err := Blame(c.p, &Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -134,6 +136,7 @@ func TestALockThatWasFreeHasNoOwner(t *testing.T) {
 	want := map[string]int64{
 		"mutex a " + ownerNone: 15 * ms, "mutex b " + ownerNone: 5 * ms, "mutex b flush": (395 + 20) * ms,
 		"mutex c " + ownerNone: 10 * ms, "mutex c " + ownerUnknown: 390 * ms,
+		"mutex d " + ownerParent: 415 * ms,
 	}
 	if got := blamed(out); !maps.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)

@@ -197,10 +197,8 @@ func (b *chainBuilder) waitOf(id *waitID) knownWait {
 		w = &waits.Wait{Kind: waits.Stopped}
 	case id.wait == "frozen":
 		w = &waits.Wait{Kind: waits.Frozen}
-	case id.database == waits.SQLite:
-		w = new(waits.SQLiteLock())
 	case id.database != "":
-		w = &waits.Wait{Kind: waits.DatabaseLock, Ownership: waits.Ownership{Why: waits.WhyDatabaseLock}}
+		w = new(waits.DatabaseWait(id.database))
 	case id.state == "disk" && id.owner == 0, id.wait == "page fault", id.wait == "userfault":
 		w = &waits.Wait{Kind: waits.Disk}
 	case id.sleeps || id.what == string(waits.Sleep) || strings.HasSuffix(id.wait, "nanosleep"):

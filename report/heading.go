@@ -154,7 +154,8 @@ func suggest(flags string, o *Options) string {
 const recordAgain = "record again"
 
 // footnotes writes the first notes with something to do: those of the recording, then those of the stacks. Children
-// with little time are for the conclusion, and so are connections without an answer if it has these.
+// with little time are for the conclusion. Connections without an answer are left out if the conclusion has them, and
+// under a filter, as they can be other threads'.
 func (d *data) footnotes(out *printable.Writer, shown []view.Row) {
 	var notes []string
 	why := d.WhyIncomplete()

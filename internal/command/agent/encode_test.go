@@ -29,7 +29,9 @@ func windowOf(list ...profile.Interval) *window {
 func TestOwnersAreSent(t *testing.T) {
 	e, iv := newTestEncoder()
 	iv.Wall = 5
-	for owner, text := range map[int]string{4711: "4711", profile.NoOwner: profile.OwnerNoneText} {
+	for owner, text := range map[int]string{
+		4711: "4711", profile.NoOwner: profile.OwnerNoneText, profile.ParentOwner: profile.OwnerParentText,
+	} {
 		iv.Owner = owner
 		m, intervals := e.encode(windowOf(iv))
 		if intervals != 1 {
