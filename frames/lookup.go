@@ -64,9 +64,11 @@ func (s *Space) preparedStackRule(ret Addr, k kind, before *Module, hasCFI bool)
 	if m == nil || m.Generated || m.Calls == nil {
 		return resolvedRule{}, false
 	}
-	start, known := m.Calls.FuncStart(ret - m.Bias)
+	pc := ret - m.Bias
+	start, known := m.Calls.FuncStart(pc)
 	ends, ok := m.Calls.(StackEnds)
-	if !(known && start == ret-m.Bias) && !(ok && ends.EndsStack(ret-m.Bias)) {
+	startsFunction, endsStack := known && start == pc, ok && ends.EndsStack(pc)
+	if !startsFunction && !endsStack {
 		return resolvedRule{}, false
 	}
 	r, ok := s.askSources(m, ret, k&kindSPOnly)

@@ -30,7 +30,7 @@ func (f *dumpFlags) checkLocks() error {
 		return errs.Usage("--locks cannot be combined with --merge or --atomic")
 	}
 	if f.chains && f.locks {
-		return errs.Usage("--chains cannot be combined with --locks: dump twice, with --locks and with --chains")
+		return errs.Usage("--chains cannot be combined with --locks: make one dump with each")
 	}
 	if f.chains && (f.merge || f.atomic) {
 		return errs.Usage("--chains cannot be combined with --merge or --atomic")

@@ -105,10 +105,10 @@ func AwaitsOperation(function, file string) bool {
 // FullCollections names SerialGC's full collections that failed allocations cause.
 const FullCollections = "the JVM's full collections (allocations failed: jmap -histo PID shows the heap)"
 
-// IsFullCollection and IsFailedAllocation report the functions of these; System.gc() has only the first.
+// IsFullCollection reports the function in which SerialGC collects the whole heap, also for System.gc().
 func IsFullCollection(function, _ string) bool { return function == "SerialHeap::do_full_collection" }
 
-// IsFailedAllocation is described with IsFullCollection.
+// IsFailedAllocation reports the function that collects because an allocation failed.
 func IsFailedAllocation(function, _ string) bool {
 	return function == "SerialHeap::satisfy_failed_allocation"
 }

@@ -5,7 +5,7 @@ package waits
 import (
 	"cmp"
 	"path"
-	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -136,8 +136,8 @@ func describeCall(s *Sleeper) Wait {
 	case "wait4", "waitid":
 		return describeChild(s.Reason, a)
 	case "nanosleep", "clock_nanosleep":
-		if lockedDatabase(s) == SQLite {
-			return SQLiteLock()
+		if database := lockedDatabase(s); database != "" {
+			return DatabaseWait(database)
 		}
 		return Wait{Kind: Sleep, Timed: true}
 	case "vfork", "clone", "clone3":
@@ -155,8 +155,8 @@ func describeCall(s *Sleeper) Wait {
 	case "semop", "semtimedop":
 		w.Why = "of System V, stores no owner"
 	}
-	if lockedDatabase(s) != "" {
-		return Wait{Kind: DatabaseLock, Ownership: Ownership{Why: WhyDatabaseLock}}
+	if database := lockedDatabase(s); database != "" {
+		return DatabaseWait(database)
 	}
 	if onDescriptor[s.Reason] {
 		w.Kind, w.FD = Descriptor, fileOf(a[0])
@@ -193,9 +193,9 @@ func describeChild(name string, a *[6]uint64) Wait {
 // WhyDatabaseLock is [Ownership].Why of a [DatabaseLock] of PostgreSQL.
 const WhyDatabaseLock = "select pg_blocking_pids(PID) names its owner"
 
-// AwaitsClient ends [Ownership].Why of a process of PostgreSQL that waits for its client within a transaction, and so
-// can hold locks.
-const AwaitsClient = ": waits for its client"
+// IdleInTransaction is [Ownership].Why of a process of PostgreSQL that waits for its client within a transaction, and
+// so can hold locks; an aborted transaction holds none.
+const IdleInTransaction = "idle in transaction: waits for its client"
 
 // FindTransaction sets the client's connection in place of the epoll if a process of PostgreSQL is within a transaction
 // by its title (src/backend/tcop/postgres.c). [OpenFiles.AddFileDetails] has completed the wait.
@@ -203,24 +203,29 @@ func (f *OpenFiles) FindTransaction(w *Wait) {
 	if w.Idle != IdleEventLoop || w.FD == nil {
 		return
 	}
-	state := transaction.FindStringSubmatch(strings.TrimRight(f.read(f.path(f.pid, "cmdline")), "\x00 "))
-	for _, d := range w.FD.Holds {
-		if state != nil && d.Type == "socket" {
-			f.complete(&d, true, Descriptor)
-			w.Idleness, w.Why, w.FD = Idleness{}, state[1]+AwaitsClient, &d
-			return
-		}
+	title := strings.TrimRight(f.read(f.path(f.pid, "cmdline")), "\x00 ")
+	if !strings.HasPrefix(title, "postgres: ") || !strings.HasSuffix(title, " idle in transaction") {
+		return
+	}
+	if i := slices.IndexFunc(w.FD.Holds, func(d OpenFile) bool { return d.Type == "socket" }); i >= 0 {
+		client := w.FD.Holds[i]
+		f.complete(&client, true, Descriptor)
+		w.Idleness, w.Why, w.FD = Idleness{}, IdleInTransaction, &client
 	}
 }
 
-var transaction = regexp.MustCompile(`^postgres: .* (idle in transaction)$`) // an aborted one holds no locks
+// SQLite and PostgreSQL are what [LockedDatabase] returns; SQLite is [Wait.Type] of its [DatabaseLock], too.
+const (
+	SQLite     = "SQLite"
+	PostgreSQL = "PostgreSQL"
+)
 
-// SQLite is [Wait.Type] of a [DatabaseLock] of SQLite, and what [LockedDatabase] returns for it.
-const SQLite = "SQLite"
-
-// SQLiteLock is a wait for a lock of SQLite, which sleeps and tries again.
-func SQLiteLock() Wait {
-	return Wait{Kind: DatabaseLock, Type: SQLite, Ownership: Ownership{Why: "SQLite stores no owner of it"}}
+// DatabaseWait is a wait for a lock of a database.
+func DatabaseWait(database string) Wait {
+	if database == SQLite { // which sleeps and tries again
+		return Wait{Kind: DatabaseLock, Type: SQLite, Ownership: Ownership{Why: "SQLite stores no owner of it"}}
+	}
+	return Wait{Kind: DatabaseLock, Ownership: Ownership{Why: WhyDatabaseLock}}
 }
 
 func lockedDatabase(s *Sleeper) string {
@@ -240,7 +245,7 @@ func LockedDatabase(call, function, module string) string {
 	case sleeps && (function == "sqlite3InvokeBusyHandler" || function == "sqliteDefaultBusyCallback"):
 		return SQLite
 	case !sleeps && function == "ProcSleep" && path.Base(module) == "postgres":
-		return "PostgreSQL"
+		return PostgreSQL
 	}
 	return ""
 }

@@ -150,10 +150,10 @@ func TestAProcessOfPostgreSQLWithinATransactionWaitsForItsClient(t *testing.T) {
 		t.Fatal(err)
 	}
 	const where = "postgres: app shop 127.0.0.1(40262) "
-	for title, want := range map[string]string{
-		where + "idle in transaction\x00  ": "idle in transaction", where + "idle": "",
-		where + "idle in transaction (aborted)": "",
-		"/bin/sh\x00idle in transaction\x00":    "", "postgres: idle in transaction writer": "",
+	for title, want := range map[string]bool{
+		where + "idle in transaction\x00  ": true, where + "idle": false,
+		where + "idle in transaction (aborted)": false,
+		"/bin/sh\x00idle in transaction\x00":    false, "postgres: idle in transaction writer": false,
 	} {
 		if err := os.WriteFile(root+"/7/cmdline", []byte(title), 0o644); err != nil {
 			t.Fatal(err)
@@ -162,7 +162,7 @@ func TestAProcessOfPostgreSQLWithinATransactionWaitsForItsClient(t *testing.T) {
 		w := Wait{Kind: Descriptor, Idleness: idleBy(IdleEventLoop), FD: &OpenFile{FD: 5, Type: "epoll",
 			Holds: []OpenFile{{FD: 4, Type: "signalfd"}, {FD: 9, Type: "socket"}}}}
 		f.FindTransaction(&w)
-		if isIn := w.Idle == "" && w.FD.FD == 9 && w.Why == want+AwaitsClient; isIn != (want != "") {
+		if isIn := w.Idle == "" && w.FD.FD == 9 && w.Why == IdleInTransaction; isIn != want {
 			t.Errorf("%q: %+v", title, w)
 		}
 	}

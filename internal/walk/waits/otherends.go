@@ -50,8 +50,9 @@ func (f *OpenFiles) addSocketPeer(d *OpenFile) {
 }
 
 func inodeOf(link string) string {
-	_, inode, _ := strings.Cut(link, ":")
-	return strings.Trim(inode, "[]")
+	_, inode, _ := strings.Cut(link, ":[")
+	inode, _, _ = strings.Cut(inode, "]")
+	return inode
 }
 
 // maxFIFOs bounds the readings of all descriptors for named pipes: one for each.

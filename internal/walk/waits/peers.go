@@ -59,9 +59,6 @@ func (p *Peers) Of(f *OpenFiles, a *RemoteAddresses, link string, fd int, now fu
 		return ""
 	}
 	inode := inodeOf(other)
-	if fifo, _ := namedPipe(other); fifo != "" {
-		inode = fifo
-	}
 	if pending {
 		inode = pendingInode
 	}
@@ -69,8 +66,8 @@ func (p *Peers) Of(f *OpenFiles, a *RemoteAddresses, link string, fd int, now fu
 }
 
 func (p *Peers) endsOf(link string) []endpoint {
-	if fifo, _ := namedPipe(link); fifo != "" {
-		return p.fifos[link]
+	if ends, ok := p.fifos[link]; ok {
+		return ends
 	}
 	return p.ends[link]
 }
@@ -89,8 +86,9 @@ func (p *Peers) list(f *OpenFiles, link string) {
 
 // namedPipe parses [OpenFiles.NamedPipe]; the id of others is "".
 func namedPipe(link string) (fifo, path string) {
-	id, path, named := strings.Cut(strings.TrimPrefix(link, "pipe:["), "] /")
-	if !named || !strings.HasPrefix(link, "pipe:[") {
+	rest, isPipe := strings.CutPrefix(link, "pipe:[")
+	id, path, named := strings.Cut(rest, "] /")
+	if !isPipe || !named {
 		return "", ""
 	}
 	return id, "/" + path

@@ -149,10 +149,8 @@ func keyOf(pid int, t *stacks.Thread) lockKey {
 func (l *Locks) nameCandidates() {
 	var list []string
 	for p, t := range stacks.ThreadsOf(l.Processes) {
-		if w := t.WaitsFor; w != nil && w.FD != nil {
-			if state, ok := strings.CutSuffix(w.Why, waits.AwaitsClient); ok {
-				list = append(list, fmt.Sprintf("%d, %q, client %s", p.PID, state, w.FD.OtherEnd()))
-			}
+		if w := t.WaitsFor; w != nil && w.Why == waits.IdleInTransaction {
+			list = append(list, fmt.Sprintf("%d, \"idle in transaction\", client %s", p.PID, w.FD.OtherEnd()))
 		}
 	}
 	candidates := tabular.Form(len(list), "candidate: ", "candidates: ")

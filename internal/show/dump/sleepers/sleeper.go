@@ -62,7 +62,8 @@ func (e *Explainer) describe(d *stacks.Thread, sl *waits.Sleeper) {
 		v = e.names.VariableAt(e.space(), e.pid, uint64(w.Address))
 	}
 	w.SetVariable(v)
-	if w.Idleness = e.idle(sl.Reason, w.Kind, d); e.files != nil {
+	w.Idleness = e.idle(sl.Reason, w.Kind, d)
+	if e.files != nil {
 		e.files.FindTransaction(&w)
 	}
 	d.WaitsFor = &w

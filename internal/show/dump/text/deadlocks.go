@@ -50,24 +50,24 @@ func writePossibleDeadlock(b *strings.Builder, l *locks.Locks, cycle []int) {
 
 // writeOnlyThreads writes those that wait in the same way together.
 func writeOnlyThreads(b *strings.Builder, l *locks.Locks) {
-	var order []string
-	alike := map[string][]int{}
-	for _, c := range l.OnlyThreads {
-		if t, _ := l.Thread(c[0]); t != nil {
-			text := waitsLine(t) + withSeparator(", in ", t.OwnPlace())
-			if alike[text] == nil {
-				order = append(order, text)
-			}
-			alike[text] = append(alike[text], c[0])
+	waitOf := func(c *[]int) string {
+		t, _ := l.Thread((*c)[0])
+		if t == nil {
+			return ""
 		}
+		return waitsLine(t) + withSeparator(", in ", t.OwnPlace())
 	}
-	for _, text := range order {
+	for _, alike := range groupBy(l.OnlyThreads, waitOf) {
 		who := "a process's only thread waits for a lock of that process"
-		if n := len(alike[text]); n > 1 {
-			who = fmt.Sprintf("the only threads of %d processes wait, each for a lock of its own process", n)
+		if len(alike) > 1 {
+			who = fmt.Sprintf("the only threads of %d processes wait, each for a lock of its own process", len(alike))
+		}
+		var tids []int
+		for _, c := range alike {
+			tids = append(tids, (*c)[0])
 		}
 		printable.Fprintf(b, "\nPOSSIBLE DEADLOCK: %s, which no other thread can release\n  %s\n      %s\n", who,
-			printable.Raw(shownThreadNames(l, alike[text])), text)
+			printable.Raw(shownThreadNames(l, tids)), waitOf(alike[0]))
 	}
 }
 

@@ -141,7 +141,7 @@ func TestTheWaitersForSQLitesLockAreNoAllClear(t *testing.T) {
 	p := &stacks.Process{PID: 7, Name: "python"}
 	for i := range 3 {
 		p.Threads = append(p.Threads, stacks.Thread{TID: 8 + i, Name: "waitress", State: "S", Wait: "clock_nanosleep",
-			WaitsFor: new(waits.SQLiteLock()), Frames: []stacks.Frame{
+			WaitsFor: new(waits.DatabaseWait(waits.SQLite)), Frames: []stacks.Frame{
 				{Place: &stacks.Place{Function: "sqlite3InvokeBusyHandler", Module: "/usr/lib/libsqlite3.so.0"}},
 				{Place: &stacks.Place{Function: "comment", File: "/srv/urls.py", Line: 35, Kind: "cpython"}}}})
 	}
@@ -183,19 +183,19 @@ func TestAProcessWithinATransactionIsACandidateForALockOfADatabase(t *testing.T)
 		return &stacks.Process{PID: pid, Name: "postgres", Threads: []stacks.Thread{{
 			TID: pid, Name: "postgres", State: "S", Wait: "epoll_wait", WaitsFor: &w}}}
 	}
-	client := func(state, address string, peers ...waits.Peer) waits.Wait {
-		return waits.Wait{Kind: waits.Descriptor, Ownership: waits.Ownership{Why: state + waits.AwaitsClient},
+	client := func(address string, peers ...waits.Peer) waits.Wait {
+		return waits.Wait{Kind: waits.Descriptor, Ownership: waits.Ownership{Why: waits.IdleInTransaction},
 			FD: &waits.OpenFile{FD: 7, Type: "socket", Remote: address, Peers: peers}}
 	}
 	l := locks.New()
 	l.Processes = []*stacks.Process{
 		thread(7, waits.Wait{Kind: waits.DatabaseLock, Ownership: waits.Ownership{Why: waits.WhyDatabaseLock}}),
-		thread(8, client("idle in transaction", "127.0.0.1:40262", waits.Peer{PID: 5, Name: "sync"}))}
+		thread(8, client("127.0.0.1:40262", waits.Peer{PID: 5, Name: "sync"}))}
 	for more, want := range []string{"; candidate: 8, \"idle in transaction\", client 127.0.0.1:40262 = sync (pid 5)\n",
 		"; candidates: 8, \"idle in transaction\", client 127.0.0.1:40262 = sync (pid 5); " +
 			"9, \"idle in transaction\", client 10.0.0.9:51000\n"} {
 		if more > 0 {
-			l.Processes = append(l.Processes, thread(9, client("idle in transaction", "10.0.0.9:51000")))
+			l.Processes = append(l.Processes, thread(9, client("10.0.0.9:51000")))
 		}
 		l.Locks = nil
 		l.Collect()

@@ -142,8 +142,7 @@ func ownerlessText(l *locks.Locks) string {
 	for _, tid := range l.WaitersWithoutOwner {
 		left[tid] = true
 	}
-	likely, none, ended, forked, files, database, noun := 0, 0, 0, 0, 0, 0, "lock"
-	sqlite := 0
+	likely, none, ended, forked, files, database, sqlite, noun := 0, 0, 0, 0, 0, 0, 0, "lock"
 	for lock := range stacks.Each(l.Locks) {
 		if !slices.ContainsFunc(lock.Waiters, func(tid int) bool { return left[tid] }) {
 			continue

@@ -18,21 +18,18 @@ func (t *taskReader) asyncioTasks() (list []uint64) {
 	} else {
 		list = t.tasksOfLists()
 	}
+	if t.greenlets.base != 0 { // gevent gives loops the greenlet in place of the thread
+		return list
+	}
 	byLoop := map[uint64]uint64{}
-	threadOf := func(task uint64) uint64 {
+	isCopy := func(task uint64) bool {
 		loop := t.r.read64(task + futureLoop + t.r.headExtra)
 		id, known := byLoop[loop]
 		if !known {
 			id = t.loopThread(loop)
 			byLoop[loop] = id
 		}
-		return id
-	}
-	isCopy := func(task uint64) bool {
-		id := threadOf(task)
-		// gevent gives loops the greenlet in place of the thread
-		return id != 0 && t.greenlets.base == 0 &&
-			!slices.ContainsFunc(t.threads.list, func(th thread) bool { return th.id == id })
+		return id != 0 && !slices.ContainsFunc(t.threads.list, func(th thread) bool { return th.id == id })
 	}
 	// a thread may have begun since its list was read
 	if slices.ContainsFunc(list, isCopy) && t.threads.readThreads() {
@@ -48,7 +45,7 @@ func (t *taskReader) loopThread(loop uint64) uint64 {
 	if !t.o.is(id, t.r.longType) {
 		return 0
 	}
-	digits := t.r.read64(id + longDigits + t.r.headExtra)
+	digits := t.r.read64(id + longDigits + t.r.headExtra) // an address has two
 	return digits&(1<<32-1) | digits>>32<<longDigitBits
 }
 

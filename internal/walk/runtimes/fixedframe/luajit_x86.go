@@ -188,10 +188,13 @@ func (l *luaJIT) frameOf(sp uint64, mem frames.Memory, pc uint64) (cfa, unread u
 func (l *luaJIT) isFrame(mem frames.Memory, frame uint64) bool {
 	end := frame + uint64(l.cframeSize)
 	ret, readable := mem.Word(end - 8)
-	_, caller, ok := l.process.callBefore(ret)
 	state, _ := mem.Word(frame + luaSaveL)
 	outer, _ := mem.Word(frame + luaSaveCFrame)
-	return readable && state != 0 && state%8 == 0 && (outer == 0 || outer&^luaFlags >= end) && ok && !caller.Generated
+	if !readable || state == 0 || state%8 != 0 || outer != 0 && outer&^luaFlags < end {
+		return false
+	}
+	_, caller, ok := l.process.callBefore(ret)
+	return ok && !caller.Generated
 }
 
 func (l *luaJIT) traceAt(pc uint64) (luaTrace, bool) {

@@ -76,9 +76,13 @@ func (o *GOffsets) curg(regs *frames.Regs, mem frames.Memory) (uint64, bool) {
 		}
 		g0, ok := mem.Word(m + uint64(o.MG0))
 		curg, ok2 := mem.Word(m + uint64(o.MCurg))
-		gsignal, ok3 := mem.Word(m + uint64(o.MGsignal))
-		// g is g0, or curg while gogo changes stacks, or gsignal
-		if ok && ok2 && (g == g0 || g == curg || ok3 && g == gsignal) {
+		if !ok || !ok2 {
+			continue
+		}
+		if g == g0 || g == curg { // curg while gogo changes stacks
+			return curg, true
+		}
+		if gsignal, ok := mem.Word(m + uint64(o.MGsignal)); ok && g == gsignal {
 			return curg, true
 		}
 	}

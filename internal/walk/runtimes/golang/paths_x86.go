@@ -281,7 +281,7 @@ func (a *analysisX86) step(in *insn, at, next uint64) {
 	}
 }
 
-// stepStack interprets instructions of one byte that push or pop.
+// stepStack interprets pushes and pops whose opcode has one byte.
 func (a *analysisX86) stepStack(in *insn) bool {
 	regs := &a.path.regs
 	switch {
