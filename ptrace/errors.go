@@ -130,7 +130,7 @@ func OpenThread(pid, tid int) *ThreadFiles { return procmem.OpenThread(pid, tid,
 // Now returns the time on CLOCK_MONOTONIC.
 //
 //go:nosplit
-func Now() Moment { return Moment(procmem.Now()) }
+func Now() Moment { return procmem.Moment() }
 
 // Pin prevents pre-emption of the calling goroutine until [Unpin]; pairs nest. Meanwhile ordinary system calls abort
 // the runtime, and garbage collections wait. They do not during the waits of a [Controller], which hand back the P.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"prywalk/internal/base/errs"
+	"prywalk/internal/base/monotonic"
 
 	"golang.org/x/sys/unix"
 )
@@ -24,6 +25,11 @@ const (
 //
 //go:nosplit
 func Now() int64 { return nanotime() }
+
+// Moment is [Now].
+//
+//go:nosplit
+func Moment() monotonic.Moment { return monotonic.Moment(nanotime()) }
 
 // ProcessCPU returns a process's CPU time in ns, ended threads included. Error: [errs.Exited], also if pid is not a
 // first thread.

@@ -65,8 +65,8 @@ func (a *pendingCalls) timeLimit() time.Duration {
 
 const maxRestarts = 20
 
-// waitsForCPU reports whether a thread of prywalk runs, is queued, or waits for another one (futex). tid is 0
-// if it has not started.
+// waitsForCPU reports whether a thread of prywalk runs, is queued, or waits for another one (futex). tid is 0 if it has
+// not started.
 func waitsForCPU(tid int64) bool {
 	if tid == 0 {
 		return true

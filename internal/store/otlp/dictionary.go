@@ -100,7 +100,7 @@ func (d *Dictionary) function(f *profile.Function) int64 {
 	return d.add(tableFunctions, m)
 }
 
-// Location is a location's number. The numbers of l itself, of its functions and of its mapping do not count.
+// Location is a location's number. It ignores the IDs of l, its functions and its mapping.
 func (d *Dictionary) Location(l *profile.Location) int64 {
 	var m, lines protobuf.Message
 	for _, line := range l.Line {

@@ -81,9 +81,9 @@ func (a *Aggregator) Handle(b target.Batch) {
 		a.common.QuotaGate.Wait()
 		a.handleEvent(&b[i])
 	}
-	now := monotonic.Moment(procmem.Now())
-	a.common.Garbage.Measure(int64(now))
-	a.attribute(&attribute.Tick{At: int64(now)})
+	now := procmem.Now()
+	a.common.Garbage.Measure(now)
+	a.attribute(&attribute.Tick{At: now})
 	a.common.Queue.Put(b)
 }
 
@@ -137,11 +137,11 @@ func (a *Aggregator) SaveIfAsked(c target.Checkpointing) {
 		a.checkpointAsked = false
 		took := r.Took()
 		if a.opts.Checkpoint != nil {
-			began := monotonic.Moment(procmem.Now())
+			began := procmem.Moment()
 			a.opts.Checkpoint(c)
 			a.evict()
 			a.releaseUnused()
-			took = monotonic.Moment(procmem.Now()).Sub(began)
+			took = procmem.Moment().Sub(began)
 		}
 		r.Done(took, a.checkpointAsked)
 	}

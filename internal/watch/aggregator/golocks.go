@@ -11,7 +11,6 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/base/cache"
-	"prywalk/internal/base/monotonic"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/host/selfruntime"
 	"prywalk/internal/store/profile"
@@ -85,7 +84,7 @@ func (g *goroutines) holds(awaited frames.Addr, stack frames.Memory, wanted func
 	return map[string]string{profile.LabelHolds: text}
 }
 
-// lockShare is the least ratio of time and CPU time of readings of threads' locks, lockCredit CPU time beyond it.
+// Readings of threads' locks take lockCredit of CPU time, and beyond that at most 1/lockShare of the time.
 const lockShare, lockCredit = 50, 100 * time.Millisecond
 
 // threadLocks is the label of the locks that the thread of the present walk likely holds, of those for which goroutines
@@ -96,7 +95,7 @@ func (p *processState) threadLocks(stack frames.Memory) (text string) {
 		if !is || len(g.awaited) == 0 {
 			continue
 		}
-		now := monotonic.Moment(procmem.Now())
+		now := procmem.Moment()
 		if g.locksSince == 0 {
 			g.locksSince = now
 		}

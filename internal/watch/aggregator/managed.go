@@ -6,7 +6,6 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/base/cache"
 	"prywalk/internal/base/languages"
-	"prywalk/internal/base/monotonic"
 	"prywalk/internal/base/sample"
 	"prywalk/internal/code/loadedcode"
 	"prywalk/internal/host/procmem"
@@ -123,7 +122,7 @@ func (b *stackBuilder) describe(p *processState, r managedRef) profile.FramesID 
 	if certainty == managed.Freed {
 		w.freed = true
 		w.described = append(w.described[:0], managed.Frame{Function: languages.FreedFunction})
-		p.process.CodeFreed(monotonic.Moment(procmem.Now())) // later samples are walked at once
+		p.process.CodeFreed(procmem.Moment()) // later samples are walked at once
 	}
 	w.frames = w.frames[:0]
 	for i := range w.described {

@@ -31,7 +31,7 @@ type processState struct {
 
 	tasks     taskPollers
 	waitState *waitState
-	named     map[string]string // descriptions of files, with the other end if it was found later
+	named     map[string]string // what describes a file with its other end, found later, by the description without it
 
 	goroutineStacks map[frames.Addr]string // their labels
 }

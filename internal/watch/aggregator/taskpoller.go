@@ -261,6 +261,7 @@ func (t *taskPoller) addLast() {
 
 type taskKind struct {
 	firstFunction, wait, waitsFor, labels string
-	unnamed                               string // a file that is waitsFor if it is among [processState].named
-	task                                  string // value of the label task; "" means the runtime's
+	// unnamed is a file's link, and waitsFor "", if its other end was not found: [processState].named may have it later.
+	unnamed string
+	task    string // value of the label task; "" means the runtime's
 }

@@ -54,9 +54,10 @@ type taskRecorder struct {
 // PollTasks reads what is due of tasks and of other ends of sockets and pipes. It returns the time until the next call.
 func (a *Aggregator) PollTasks() (rest time.Duration) {
 	a.common.QuotaGate.Wait()
+	now := procmem.Moment()
 	for _, p := range a.states.procs {
 		if p.waitState != nil && !p.process.Ended {
-			p.nameLater(monotonic.Moment(procmem.Now()))
+			p.nameLater(now)
 		}
 	}
 	return a.tasks.poll()
@@ -69,7 +70,7 @@ func (r *taskRecorder) poll() (rest time.Duration) {
 	if !r.aggregator.opts.Tasks {
 		return searchEvery
 	}
-	now := monotonic.Moment(procmem.Now())
+	now := procmem.Moment()
 	if now < r.due {
 		return r.due.Sub(now)
 	}
@@ -132,9 +133,9 @@ func (r *taskRecorder) eachPoller(f func(*taskPoller)) {
 // checkpoint adds the tasks' intervals before a checkpoint; those of many tasks more rarely, as they enlarge the
 // recording.
 func (r *taskRecorder) checkpoint() {
-	now := monotonic.Moment(procmem.Now())
+	now := procmem.Moment()
 	r.eachPoller(func(t *taskPoller) {
-		if now.Sub(t.lastAdded) >= time.Duration(int64(len(t.slots))*1e9/checkpointIntervals) {
+		if now.Sub(t.lastAdded) >= time.Duration(len(t.slots))*time.Second/checkpointIntervals {
 			t.lastAdded = now
 			t.addIntervals()
 		}

@@ -13,6 +13,7 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/account/attribute"
 	"prywalk/internal/store/profile"
+	"prywalk/internal/testtargets"
 	"prywalk/internal/walk/managed"
 	"prywalk/internal/watch/target"
 	"prywalk/ptrace"
@@ -261,11 +262,12 @@ func TestAGoroutinesOtherEndIsNamedUnlessItRanMeanwhile(t *testing.T) {
 		{"an open pipe", r, true, true, false}, {"it ran", r, false, false, false},
 		{"no other end", closed, true, false, true}, {"no other end, and it ran", closed, false, false, false},
 	} {
-		g := &goroutines{Scheduler: &polledTask{fd: int(c.of.Fd()), same: c.same}, process: p}
-		end, unnamed := g.otherEnd(&managed.TaskRecord{}, nil)
-		if (end != "") != c.named || (unnamed == p.waitState.files.Link(int(c.of.Fd()))) != c.unnamed {
-			t.Errorf("%s: %q, %q", c.what, end, unnamed)
-		}
+		g := &goroutines{Scheduler: &polledTask{fd: int(c.of.Fd()), same: c.same}, process: p, ends: map[string]bool{}}
+		link := p.waitState.files.Link(int(c.of.Fd()))
+		testtargets.Eventually(t, c.what, func() bool { // where the lists may be read again, they are, once
+			end, unnamed := g.otherEnd(&managed.TaskRecord{}, nil)
+			return (end != "") == c.named && (unnamed == link) == c.unnamed
+		})
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"prywalk/frames"
-	"prywalk/internal/base/cache"
 	"prywalk/internal/base/languages"
 	"prywalk/internal/base/monotonic"
 	"prywalk/internal/host/procmem"
@@ -50,7 +49,8 @@ const (
 
 func taskRuntimesOf(a *Aggregator, p *processState) (out []taskRuntime) {
 	for _, scheduler := range p.process.Code.Runtimes().Schedulers() {
-		source := &goroutines{Scheduler: scheduler, stacks: a.stacks, process: p, lockTexts: map[string]bool{}}
+		source := &goroutines{Scheduler: scheduler, stacks: a.stacks, process: p, lockTexts: map[string]bool{},
+			ends: map[string]bool{}}
 		out = append(out, taskRuntime{source, scheduler, 1 << 12, languages.GoroutineTask, &a.out.totals.goroutines})
 	}
 	for _, n := range p.process.Code.Runtimes().FrameSources() {
@@ -92,8 +92,9 @@ func (g *goroutines) Poll(from, to int, changed []int) []int {
 	return g.Scheduler.Poll(from, to, changed)
 }
 
-// otherEnd describes a descriptor for which a goroutine waits, as end if that names the other end, which serves the
-// process. Clients are as many as connections.
+// otherEnd describes the file for which a goroutine waits. end is its description, with the server where that is known;
+// unnamed is the file's link if newer lists may show the other end. Clients are not named: there are as many as
+// connections.
 func (g *goroutines) otherEnd(t *managed.TaskRecord, stack []byte) (end, unnamed string) {
 	w := g.process.waitState
 	fd, ok := g.Polled(t, stack)
@@ -106,16 +107,14 @@ func (g *goroutines) otherEnd(t *managed.TaskRecord, stack []byte) (end, unnamed
 		return "", ""
 	}
 	end = w.describe(fd, link, true)
+	_, later := w.unnamed[link]
 	switch isNamed := end != link; {
-	case !g.Reread(t), isNamed && len(g.ends) >= maxEnds && !g.ends[end]:
+	case !isNamed && !later, isNamed && len(g.ends) >= maxEnds && !g.ends[end], !g.Reread(t):
 		return "", ""
 	case !isNamed:
-		if _, later := w.unnamed[link]; later {
-			unnamed = link
-		}
-		return "", unnamed
+		return "", link
 	}
-	cache.Put(&g.ends, maxEnds, end, true)
+	g.ends[end] = true
 	return end, ""
 }
 

@@ -5,6 +5,7 @@ package aggregator
 import (
 	"cmp"
 	"encoding/binary"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -58,9 +59,14 @@ type waitState struct {
 	peers                *waits.RemoteAddresses
 	ends                 *waits.Peers
 	unnamed              map[string]unnamedFile // by description
+	unnamedDue           monotonic.Moment       // the least due time of them, or earlier
 	otherThreads         *waits.LiveThreads     // those not in byInnerTID
 	otherThreadsListedAt monotonic.Moment
-	walker               frames.Walker
+	parent               struct {
+		of, pid int // a thread's ID, and the parent process if that is a thread of it, else 0
+		at      monotonic.Moment
+	}
+	walker frames.Walker
 }
 
 // unnamedFile is a socket or pipe that is perhaps newer than the lists in which its other end was searched.
@@ -95,7 +101,7 @@ func (w *waitState) Thread(innerTID int, _ bool) (int, bool) {
 		return th.TID, true
 	}
 	tid, ok := w.otherThreads.Thread(innerTID, false)
-	if now := monotonic.Moment(procmem.Now()); !ok && now.Sub(w.otherThreadsListedAt) > procCacheLifetime {
+	if now := procmem.Moment(); !ok && now.Sub(w.otherThreadsListedAt) > procCacheLifetime {
 		w.otherThreadsListedAt = now
 		w.otherThreads.Invalidate()
 		return w.otherThreads.Thread(innerTID, false)
@@ -103,8 +109,13 @@ func (w *waitState) Thread(innerTID int, _ bool) (int, bool) {
 	return tid, ok
 }
 
-// Parent implements [waits.ThreadFinder].
-func (w *waitState) Parent(innerTID int) int { return w.otherThreads.Parent(innerTID) }
+// Parent implements [waits.ThreadFinder]. It reads the parent's threads again after procCacheLifetime.
+func (w *waitState) Parent(innerTID int) int {
+	if now := procmem.Moment(); w.parent.of != innerTID || now.Sub(w.parent.at) > procCacheLifetime {
+		w.parent.of, w.parent.pid, w.parent.at = innerTID, w.otherThreads.Parent(innerTID), now
+	}
+	return w.parent.pid
+}
 
 // explain returns [profile.Interval].WaitsFor and Owner; nothing outside of a call.
 func (e *waitExplainer) explain(p *processState, th *target.Thread, s *observe.RawSample, id sample.StackID) (
@@ -233,10 +244,15 @@ func (w *waitState) describeFile(th *target.Thread, fd int, now monotonic.Moment
 func (w *waitState) describe(fd int, link string, onlyServer bool) string {
 	due := monotonic.Moment(w.ends.NextLists(w.peers))
 	text := w.linkText(fd, link)
-	if strings.Contains(text, ":[") && !strings.Contains(text, " = ") && monotonic.Moment(procmem.Now()) < due {
-		cache.Put(&w.unnamed, maxCached, text, unnamedFile{fd: fd, due: due, onlyServer: onlyServer})
+	if strings.Contains(text, ":[") && !strings.Contains(text, " = ") && procmem.Moment() < due {
+		w.searchLater(text, unnamedFile{fd: fd, due: due, onlyServer: onlyServer})
 	}
 	return text
+}
+
+func (w *waitState) searchLater(text string, f unnamedFile) {
+	cache.Put(&w.unnamed, maxCached, text, f)
+	w.unnamedDue = min(w.unnamedDue, f.due)
 }
 
 const maxLookups = 64 // of one nameLater, as a lookup can be a query to the kernel
@@ -244,13 +260,16 @@ const maxLookups = 64 // of one nameLater, as a lookup can be a query to the ker
 // nameLater searches other ends by the inodes: a thread that sleeps on is not sampled again.
 func (p *processState) nameLater(now monotonic.Moment) {
 	w, lookups := p.waitState, 0
+	if now < w.unnamedDue {
+		return
+	}
+	w.unnamedDue = math.MaxInt64
 	for text, f := range w.unnamed {
-		if now < f.due {
+		if now < f.due || lookups == maxLookups {
+			w.unnamedDue = min(w.unnamedDue, f.due)
 			continue
 		}
-		if lookups++; lookups > maxLookups {
-			return
-		}
+		lookups++
 		delete(w.unnamed, text)
 		link := text
 		if strings.HasPrefix(text, "socket:") {
@@ -263,7 +282,7 @@ func (p *processState) nameLater(now monotonic.Moment) {
 			cache.Put(&p.named, maxEnds, text, longer)
 		case longer == text && !f.again: // a search for another file may have postponed the lists
 			f.again, f.due = true, monotonic.Moment(w.ends.NextLists(w.peers))
-			w.unnamed[text] = f
+			w.searchLater(text, f)
 		}
 	}
 }

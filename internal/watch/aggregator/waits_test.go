@@ -25,6 +25,7 @@ import (
 	"prywalk/internal/testtargets/bounded"
 	"prywalk/internal/watch/observe"
 	"prywalk/internal/watch/target"
+	"prywalk/ptrace"
 )
 
 func TestAPollOrSelectOfOneDescriptorNamesIt(t *testing.T) {
@@ -106,7 +107,7 @@ func newerThanLists(t *testing.T, w *waitState, open func() *os.File) (text stri
 	return text
 }
 
-func TestAnOtherEndThatTheListsLackedIsSearchedOnceInNewerOnes(t *testing.T) {
+func TestAnOtherEndThatTheListsLackedIsSearchedInNewerOnes(t *testing.T) {
 	p, e := ofPID(os.Getpid()), &waitExplainer{}
 	e.add(p, &target.Thread{Proc: p.process})
 	keep := func(f *os.File, err error) *os.File {
@@ -163,7 +164,7 @@ func TestAnOtherEndThatTheListsLackedIsSearchedOnceInNewerOnes(t *testing.T) {
 		t.Errorf("searched in the same lists: left %v, found %v", w.unnamed, p.named)
 	}
 	testtargets.Eventually(t, "the lists may be read again", func() bool {
-		p.nameLater(monotonic.Moment(procmem.Now()))
+		p.nameLater(ptrace.Now())
 		return len(w.unnamed) == 0
 	})
 	for what, c := range cases {

@@ -24,7 +24,7 @@ func Interruptible(id ThreadID, call *procmem.SyscallInfo, copied *frames.Snapsh
 }
 
 // InterruptRule returns, for docs/affected-calls.tsv, when a thread may be stopped in a call, "" for never. repaired
-// means on x86-64 only.
+// means that this holds on x86-64 only.
 func InterruptRule(name string) (when string, repaired bool) {
 	rule := interruptRules[name]
 	return rule.when, rule.repaired

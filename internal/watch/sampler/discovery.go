@@ -40,14 +40,14 @@ func (s *Sampler) discover(ctx context.Context) {
 	if s.opts.LowOverhead {
 		share *= lowOverheadDivisor
 	}
-	children, rule := childrenSearch{}, ruleSearch{last: monotonic.Moment(procmem.Now())}
+	children, rule := childrenSearch{}, ruleSearch{last: procmem.Moment()}
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-time.After(max(minDiscoverInterval, share*children.took)):
 		}
-		now := monotonic.Moment(procmem.Now()) // a search may miss tasks created after its start
+		now := procmem.Moment() // a search may miss tasks created after its start
 		s.unopened.retry(now, known)
 		if s.opts.Children && children.startIfDue(now, err != nil || creations.Advanced()) {
 			children.took = selfruntime.CPUTimeOf(func() { s.findChildren(ctx, known) })

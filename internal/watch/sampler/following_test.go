@@ -38,7 +38,7 @@ func TestChildrenAreFollowedHoweverTheyWereStarted(t *testing.T) {
 			told = cpu
 			program.signal(t, unix.SIGUSR1) // the grandchild's parent ends
 		}
-		return cpu > told+(50*time.Millisecond)
+		return cpu > told+50*time.Millisecond
 	}, program.pid)
 	for _, name := range names {
 		if cpu, pids := burntAs(r, name); len(pids) != 1 || pids[int64(program.pid)] {

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"prywalk/internal/account/runstats"
-	"prywalk/internal/base/monotonic"
 	"prywalk/internal/code/loadedcode"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/host/selfruntime"
@@ -127,7 +126,7 @@ func (s *Sampler) Run(ctx context.Context) (runstats.Stats, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	undo := selfruntime.DisableAutoGC(s.opts.LowOverhead)
-	start, boot := monotonic.Moment(procmem.Now()), cmp.Or(s.opts.Launched, procmem.BootTicks())
+	start, boot := procmem.Moment(), cmp.Or(s.opts.Launched, procmem.BootTicks())
 	t := tracer.New(s.opts, s.control, s.common, start, boot)
 	var discovery sync.WaitGroup
 	aggregatorDone, tracerDone := make(chan struct{}), make(chan struct{})
@@ -163,7 +162,7 @@ func (s *Sampler) runAggregator(stop func()) {
 	defer func() {
 		s.discardRest()
 		defer s.common.Failure.Guard(nil)
-		s.aggregator.CloseAccounts(monotonic.Moment(procmem.Now()))
+		s.aggregator.CloseAccounts(procmem.Moment())
 	}()
 	defer s.common.Failure.Guard(stop)
 	s.taskTimer = time.NewTimer(0)

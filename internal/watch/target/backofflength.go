@@ -42,8 +42,8 @@ func backoffLength(asleep, period time.Duration, threads int, sampled bool, rng 
 	return randomized(length, rng)
 }
 
-// pollingBackoff returns the mean back-off, with which observations of all threads take 1/pollShare of the time; at
-// most most.
+// pollingBackoff returns the mean back-off with which observations of all threads take 1/pollShare of the time, but not
+// more than most.
 func pollingBackoff(threads int, most time.Duration) time.Duration {
 	return min(most, time.Duration(threads)*pollCost*pollShare)
 }

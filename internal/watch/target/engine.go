@@ -101,7 +101,7 @@ type EngineEnder interface {
 
 // EngineHost is the tracer.
 type EngineHost interface {
-	// RecordObservation means that all running threads are observed, so that no gap begins.
+	// RecordObservation records that all running threads are observed, so that no gap begins.
 	RecordObservation(now monotonic.Moment)
 	// GapEnd returns the end of the last gap.
 	GapEnd() monotonic.Moment

@@ -25,8 +25,8 @@ type execState struct {
 	addressSpace uint64        // of the tracked program
 	aloneSince   time.Duration // 1 + CPU time of the first thread when found alone; 0 means not alone
 
-	// changingSince is the first listing without threads or of an ended address space; 0 means that
-	// the last had threads and a live address space.
+	// changingSince is the first listing without threads or of an ended address space; 0 means that the last had threads
+	// and a live address space.
 	changingSince monotonic.Moment
 }
 

@@ -115,8 +115,8 @@ func (s *stops) poll() {
 	ptrace.Unpin()
 }
 
-// finishUntil returns at the deadline or if no thread is attached. Under a CPU quota the
-// aggregator waits meanwhile.
+// finishUntil returns at the deadline or if no thread is attached. Under a CPU quota the aggregator waits
+// meanwhile.
 func (s *stops) finishUntil(deadline ptrace.Moment) {
 	if s.pace.underQuota() && s.shared.Observer.Stops.PendingStops() > 0 {
 		s.shared.QuotaGate.Close()

@@ -49,8 +49,8 @@ func (t *Tracer) makeTick(now, deadline ptrace.Moment) {
 	}
 }
 
-// tick observes each thread that is due, once. Stops that are pending at the deadline finish
-// later. The reasons of the order:
+// tick observes each thread that is due, once. Stops that are pending at the deadline finish later. The
+// reasons of the order:
 //
 //   - The engine chooses the processes that it samples before any other thread is observed.
 //   - New threads may be short-lived. Those that the engine samples come after DrainAll: their clocks must

@@ -41,8 +41,8 @@ type Tracer struct {
 // two of each process, and clocks of pending stops ([procmem.ThreadFiles.KeepSchedstatOpen]).
 const FileReserve = 512
 
-// New returns a tracer, which opens files. Its time begins at start. launchTicks, in clock ticks
-// after boot, is the launch of the command, or start.
+// New returns a tracer, which opens files. Its time begins at start. launchTicks, in clock ticks after boot, is the
+// launch of the command, or start.
 func New(o target.SamplingOptions, c *Control, common *target.Common, start ptrace.Moment, launchTicks uint64) *Tracer {
 	s := &target.SharedState{
 		Common: common, Files: procmem.NewFDBudget(FileReserve), Backoff: target.NewBackoffs(uint64(start)),
