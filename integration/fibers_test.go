@@ -89,8 +89,10 @@ func spinning(p *profile.Profile) (n int64) {
 func checkFibers(t *testing.T, p *profile.Profile, compiled bool) {
 	t.Helper()
 	withCaller := slices.DeleteFunc(slices.Clone(p.Sample), isBetweenStacks)
-	if n := len(p.Sample) - len(withCaller); n > len(p.Sample)/10 {
-		t.Errorf("%d of %d kinds of samples are between two stacks", n, len(p.Sample))
+	_, all := completeShare(p)
+	_, rest := completeShare(&profile.Profile{Sample: withCaller})
+	if n := all - rest; 10*n > spinning(p) {
+		t.Errorf("%d samples are between two stacks, beside %d that compute", n, spinning(p))
 	}
 	checkReasons(t, &profile.Profile{Sample: withCaller}, physical...)
 	for _, s := range p.Sample {

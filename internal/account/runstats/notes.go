@@ -28,7 +28,8 @@ var (
 	minorNotes = regexp.MustCompile(`^note: [\d,]+ samples? failed|[Tt]ime without a function: |^\[function `)
 )
 
-// concerns is the share of time, in percent, that a note is about: its own, or as for large rows, or all.
+// concerns returns the percentage of time that a note is about: the one in its text; 0 for a minor note; 50 for a note
+// on how to get names, which only large rows have; 100 for all others.
 func concerns(note string) float64 {
 	switch m := noteShare.FindStringSubmatch(note); {
 	case m != nil:
